@@ -1,0 +1,1 @@
+"""Compiled loops: arrays, scalars and records in; no strings, no validation."""

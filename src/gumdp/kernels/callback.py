@@ -1,0 +1,49 @@
+"""Calls from compiled kernels back into Python, for what can't be compiled.
+
+A call costs a few microseconds and takes the interpreter's lock. An exception can't cross a kernel:
+it is kept, the kernel gets NaN (or -1) and stops, and ``reraise`` raises it at the public edge.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import Any
+
+import numpy as np
+from numba import njit, objmode
+
+_numbers = itertools.count(1)
+_callees: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+_raised: dict[int, BaseException] = {}
+
+
+def register(callee: Any) -> int:
+    """A number under which kernels can call ``callee`` for as long as it lives."""
+    handle = next(_numbers)
+    _callees[handle] = callee
+    return handle
+
+
+def reraise() -> None:
+    """Raise what a callee raised inside a kernel, if any did."""
+    if _raised:
+        _, error = _raised.popitem()
+        _raised.clear()
+        raise error
+
+
+def _value(handle: int, d: Any) -> float:
+    try:
+        return float(_callees[handle](d.copy()))
+    except BaseException as error:
+        _raised[handle] = error
+        return np.nan
+
+
+@njit
+def python_value(handle, d):
+    """The number that callee ``handle`` makes of the array ``d``."""
+    with objmode(x="float64"):
+        x = _value(handle, d)
+    return x

@@ -1,0 +1,309 @@
+"""Monte-Carlo tree search in the occupancy MDP: select, grow, roll out, settle, back up.
+
+The tree is flat. A *node* is a state reached by a sequence of actions and outcomes, an *edge* is
+(node, action) = node · A + action. A node holds links and counts, never an occupancy: the search keeps one
+running occupancy, changes it going down, and ``settle`` restores it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from gumdp.kernels.ledger import commit, settle, worth
+from gumdp.kernels.play import rollout, visit
+from gumdp.kernels.random import advance, below, high, mix
+from gumdp.kernels.record import u64
+
+DONE, STOPPED, NOT_A_NUMBER = 0, 1, 2
+
+
+class Tree(NamedTuple):
+    """A search tree of at most ``sibling.size`` nodes, 20 + 16·A bytes each; node 0 is the root."""
+
+    child: Any  # int32 [nodes · A]: the newest child under an edge, or -1
+    visits: Any  # int32 [nodes · A]
+    total: Any  # float64 [nodes · A]: the sum of the returns
+    sibling: Any  # int32 [nodes]: the next child of the same edge, or -1
+    label: Any  # uint64 [nodes]: the key of the state
+    plays: Any  # int32 [nodes]: visits of all edges together
+    squares: Any  # float64 [A]: at the root, the sum of (return - shift)²
+    nodes: Any  # uint64 [steps]: the nodes that the current iteration passed
+    edges: Any  # uint64 [steps]: and the edges it took there
+    size: Any  # int64 [2]: nodes in use, deepest edge
+    seen: Any  # float64 [3]: least and greatest return, shift
+
+
+class Tables(NamedTuple):
+    """Functions of a visit count, looked up instead of computed."""
+
+    inverse: Any  # float64 [n]: 1/n
+    inverse_root: Any  # float64 [n]: 1/√n
+    root_log: Any  # float64 [n]: √log n
+
+
+class Rules(NamedTuple):
+    """What steers a search."""
+
+    exploration: float
+    scaled: bool  # multiply exploration by the range of the returns seen
+    by_value: bool  # act by least mean instead of most visits
+
+
+def new_tree(nodes: int, actions: int, steps: int) -> Tree:
+    """An empty tree with room for ``nodes`` nodes."""
+    tree = Tree(
+        child=np.empty(nodes * actions, np.int32),
+        visits=np.empty(nodes * actions, np.int32),
+        total=np.empty(nodes * actions),
+        sibling=np.empty(nodes, np.int32),
+        label=np.empty(nodes, np.uint64),
+        plays=np.empty(nodes, np.int32),
+        squares=np.empty(actions),
+        nodes=np.empty(steps, np.uint64),
+        edges=np.empty(steps, np.uint64),
+        size=np.zeros(2, np.int64),
+        seen=np.zeros(3),
+    )
+    clear(tree)
+    return tree
+
+
+def new_tables(n: int) -> Tables:
+    """Tables for counts below ``n``."""
+    k = np.arange(n, dtype=np.float64)
+    k[0] = 1.0
+    return Tables(1.0 / k, 1.0 / np.sqrt(k), np.sqrt(np.log(k)))
+
+
+@njit(cache=True, nogil=True)
+def add_node(tree, node, label, sibling):
+    """Make ``node`` a childless, unvisited node."""
+    actions = u64(tree.squares.size)
+    e = node * actions
+    end = e + actions
+    while e < end:
+        tree.child[e] = -1
+        tree.visits[e] = 0
+        tree.total[e] = 0.0
+        e += u64(1)
+    tree.sibling[node] = sibling
+    tree.label[node] = label
+    tree.plays[node] = 0
+
+
+@njit(cache=True, nogil=True)
+def clear(tree):
+    """A tree of nothing but its root."""
+    add_node(tree, u64(0), u64(0), -1)
+    tree.size[0] = 1
+    forget(tree)
+
+
+@njit(cache=True, nogil=True)
+def forget(tree):
+    """Forget what only the search of one decision needs."""
+    tree.squares[:] = 0.0
+    tree.size[1] = 0
+    tree.seen[0] = np.inf
+    tree.seen[1] = -np.inf
+    tree.seen[2] = np.nan
+
+
+@njit(cache=True, nogil=True)
+def select(model, tree, tables, node, s, width, draw):
+    """The action to try: one that never was, from a random place on; else the least lower confidence bound."""
+    actions = u64(tree.squares.size)
+    first = node * actions
+    plays = u64(tree.plays[node])
+    if plays < actions:
+        a = below(draw, actions)
+        for _ in range(actions):
+            if tree.visits[first + a] == 0 and model.allowed(s, a):
+                return a
+            a += u64(1)
+            if a == actions:
+                a = u64(0)
+    bonus = width * tables.root_log[plays]
+    best = u64(0)
+    lowest = np.inf
+    a = u64(0)
+    while a < actions:
+        if model.allowed(s, a):
+            n = u64(tree.visits[first + a])
+            bound = tree.total[first + a] * tables.inverse[n] - bonus * tables.inverse_root[n]
+            if bound < lowest:
+                lowest = bound
+                best = a
+        a += u64(1)
+    return best
+
+
+@njit(cache=True, nogil=True)
+def find(tree, edge, label):
+    """The child of ``edge`` with this label, or -1."""
+    node = tree.child[edge]
+    while node >= 0 and tree.label[u64(node)] != label:
+        node = tree.sibling[u64(node)]
+    return node
+
+
+@njit(cache=True, nogil=True)
+def back_up(tree, depth, value):
+    """Add a return to the edges of this iteration."""
+    j = u64(0)
+    while j < depth:
+        e = u64(tree.edges[j])
+        tree.visits[e] += 1
+        tree.total[e] += value
+        tree.plays[u64(tree.nodes[j])] += 1
+        j += u64(1)
+    if tree.seen[0] > tree.seen[1]:
+        tree.seen[2] = value
+    tree.squares[u64(tree.edges[0])] += (value - tree.seen[2]) ** 2
+    tree.seen[0] = min(tree.seen[0], value)
+    tree.seen[1] = max(tree.seen[1], value)
+
+
+@njit(cache=True, nogil=True)
+def search(model, objective, actor, ledger, tree, tables, rules, weights, horizon, root, t0, iterations, rng, stop):
+    """Run ``iterations`` iterations from state ``root`` at step ``t0``.
+
+    The tree needs room for as many further nodes, the tables for as many further counts.
+    Returns a status and the generator's state.
+    """
+    actions = u64(actor.actions)
+    end = u64(weights.size)
+    first_pause = t0 - t0 % horizon + horizon
+    for _ in range(iterations):
+        if stop[0] != 0:
+            return STOPPED, rng
+        s = model.restore(root)
+        t, pause, node, depth, length = t0, first_pause, u64(0), u64(0), u64(0)
+        if actor.tracks() and objective.tracks():
+            ledger.z[:] = ledger.z_root
+        width = rules.exploration
+        if rules.scaled:
+            width *= max(0.0, tree.seen[1] - tree.seen[0])
+        while t < end:
+            rng = advance(rng)
+            bits = mix(rng)
+            a = select(model, tree, tables, node, s, width, high(bits))
+            edge = node * actions + a
+            tree.edges[depth] = edge
+            tree.nodes[depth] = node
+            depth += u64(1)
+            length = visit(objective, actor, ledger, u64(model.cell(s)), a, weights[t], length)
+            t += u64(1)
+            if t == end:
+                break
+            if t == pause:
+                rng = advance(rng)
+                s = model.reset(mix(rng))
+                pause += horizon
+            else:
+                s = model.step(s, a, bits)
+            label = u64(model.key(s))
+            child = find(tree, edge, label)
+            if child < 0:
+                new = u64(tree.size[0])
+                add_node(tree, new, label, tree.child[edge])
+                tree.child[edge] = new
+                tree.size[0] += 1
+                break
+            node = u64(child)
+        tree.size[1] = max(tree.size[1], np.int64(depth))
+        length, rng = rollout(model, objective, actor, ledger, weights, horizon, s, t, pause, length, rng)
+        value = settle(objective, ledger, length)
+        if not np.isfinite(value):
+            return NOT_A_NUMBER, rng
+        back_up(tree, depth, value)
+    return DONE, rng
+
+
+@njit(cache=True, nogil=True)
+def recommend(visits, total, by_value):
+    """The action to take: most visits (then least mean), or least mean (then most visits); then the first."""
+    best, best_mean, best_visits = -1, np.inf, 0
+    for a in range(visits.size):
+        n = visits[a]
+        if n > 0:
+            mean = total[a] / n
+            if best < 0:
+                better = True
+            elif by_value:
+                better = mean < best_mean or (mean == best_mean and n > best_visits)
+            else:
+                better = n > best_visits or (n == best_visits and mean < best_mean)
+            if better:
+                best, best_mean, best_visits = a, mean, n
+    return best
+
+
+@njit(cache=True, nogil=True)
+def reroot(tree, spare, action, label):
+    """Copy into ``spare`` the subtree below the root's ``action`` and the outcome ``label``, as its own tree.
+
+    Breadth first: node ``k`` of the copy is read off ``order[k]`` of the original.
+    """
+    actions = u64(tree.squares.size)
+    clear(spare)
+    start = find(tree, u64(action), label)
+    if start < 0:
+        return
+    order = np.empty(tree.size[0], np.int64)
+    order[0] = start
+    size = u64(1)
+    k = u64(0)
+    while k < size:
+        old = u64(order[k])
+        spare.plays[k] = tree.plays[old]
+        a = u64(0)
+        while a < actions:
+            mine, theirs = k * actions + a, old * actions + a
+            spare.visits[mine] = tree.visits[theirs]
+            spare.total[mine] = tree.total[theirs]
+            spare.child[mine] = -1
+            below_edge = tree.child[theirs]
+            while below_edge >= 0:
+                order[size] = below_edge
+                spare.label[size] = tree.label[u64(below_edge)]
+                spare.sibling[size] = spare.child[mine]
+                spare.child[mine] = size
+                size += u64(1)
+                below_edge = tree.sibling[u64(below_edge)]
+            a += u64(1)
+        k += u64(1)
+    spare.size[0] = size
+
+
+@njit(cache=True, nogil=True)
+def plan_trial(model, objective, actor, ledger, tree, tables, rules, weights, horizon, iterations, seeds, stop):
+    """Play one trial, a fresh tree for each decision; afterwards ``ledger.root`` is its occupancy.
+
+    Returns a status and the value.
+    """
+    world, rng = u64(seeds[0]), u64(seeds[1])
+    horizon = u64(horizon)
+    s = model.restore(model.reset(mix(world)))
+    end = u64(weights.size)
+    t = u64(0)
+    while t < end:
+        if t > u64(0) and t % horizon == u64(0):
+            world = advance(world)
+            s = model.restore(model.reset(mix(world)))
+        clear(tree)
+        status, rng = search(
+            model, objective, actor, ledger, tree, tables, rules, weights, horizon, s, t, iterations, rng, stop
+        )
+        if status != DONE:
+            return status, np.nan
+        a = recommend(tree.visits[: actor.actions], tree.total[: actor.actions], rules.by_value)
+        ledger.path[t] = u64(model.cell(s)) * u64(actor.actions) + u64(a)
+        commit(objective, ledger, model.cell(s), a, actor.actions, weights[t])
+        world = advance(world)
+        s = model.step(model.restore(s), u64(a), mix(world))
+        t += u64(1)
+    return DONE, worth(objective, ledger)

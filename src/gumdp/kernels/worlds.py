@@ -1,0 +1,187 @@
+"""Models as kernels see them.
+
+Every model record answers
+
+==================  =====================================================================================
+``reset(bits)``      a start state, drawn with 64 random bits
+``step(s, a, bits)`` the state after action ``a`` in state ``s``; only the lower 32 bits are free to use
+                     (the upper ones chose the action), more come from mixing them again
+``cell(s)``          the row of the occupancy that ``s`` belongs to, 0 … cells-1
+``key(s)``           the number by which a search tree tells successors apart
+``pick(s, draw)``    an available action, uniform, from a 32-bit draw
+``allowed(s, a)``    whether the action is available
+``restore(s)``       ``s``, ready to be stepped from (an identity, except for cloned environments)
+==================  =====================================================================================
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+
+from gumdp.errors import GumdpError
+from gumdp.kernels.random import advance, below, low, mix, unit
+from gumdp.kernels.record import record, u64
+
+
+@record
+class Table:
+    """A tabular model: row r = s·A + a of the table holds ``offsets[r]`` … ``offsets[r+1]``.
+
+    Successors are sorted by falling probability; ``limits`` are inclusive upper ends of 32-bit draws,
+    and the last of a row is out of reach, so that sampling is one short loop.
+    """
+
+    actions: int
+    offsets: Any  # uint32 or int64 [S·A + 1]
+    successors: Any  # int32 [n]
+    limits: Any  # uint32 [n]
+    start_states: Any  # int32 [m]
+    start_limits: Any  # uint32 [m]
+
+    def reset(self, bits):
+        draw = low(bits)
+        j = u64(0)
+        while draw > self.start_limits[j]:
+            j += u64(1)
+        return u64(self.start_states[j])
+
+    def step(self, s, a, bits):
+        draw = low(bits)
+        j = u64(self.offsets[s * u64(self.actions) + a])
+        while draw > self.limits[j]:
+            j += u64(1)
+        return u64(self.successors[j])
+
+    def cell(self, s):
+        return s
+
+    def key(self, s):
+        return s
+
+    def pick(self, s, draw):
+        return below(draw, self.actions)
+
+    def allowed(self, s, a):
+        return True
+
+    def restore(self, s):
+        return s
+
+
+@record
+class MaskedTable:
+    """A tabular model in which not every action is available in every state."""
+
+    table: Table
+    choices: Any  # int32: the available actions, state after state
+    choice_offsets: Any  # int64 [S + 1]
+    mask: Any  # bool [S·A]
+
+    def reset(self, bits):
+        return self.table.reset(bits)
+
+    def step(self, s, a, bits):
+        return self.table.step(s, a, bits)
+
+    def cell(self, s):
+        return s
+
+    def key(self, s):
+        return s
+
+    def pick(self, s, draw):
+        first = u64(self.choice_offsets[s])
+        return u64(self.choices[first + below(draw, u64(self.choice_offsets[s + u64(1)]) - first)])
+
+    def allowed(self, s, a):
+        return self.mask[s * u64(self.table.actions) + a]
+
+    def restore(self, s):
+        return s
+
+
+@njit(inline="always")
+def four(bits):
+    """Four independent numbers in [0, 1) from the lower half of ``bits``."""
+    seed = low(bits)
+    one = advance(seed)
+    two = advance(one)
+    three = advance(two)
+    return unit(mix(one)), unit(mix(two)), unit(mix(three)), unit(mix(advance(three)))
+
+
+@record
+class Still:
+    """Dynamics without randomness."""
+
+    code: Any
+
+    def step(self, s, a, bits):
+        return self.code.call2(s, a)
+
+
+@record
+class Noisy:
+    """Dynamics with four uniform numbers a step."""
+
+    code: Any
+
+    def step(self, s, a, bits):
+        return self.code.call3(s, a, four(bits))
+
+
+@record
+class Fixed:
+    """One start state."""
+
+    state: Any
+
+    def reset(self, bits):
+        return self.state
+
+
+@record
+class Drawn:
+    """A start state drawn with four uniform numbers."""
+
+    code: Any
+
+    def reset(self, bits):
+        return self.code.call1(four(bits))
+
+
+@record
+class Simulation:
+    """Dynamics given as functions; outcomes are told apart by their cell."""
+
+    actions: int
+    cells: int
+    dynamics: Any
+    begin: Any
+    where: Any
+
+    def reset(self, bits):
+        return self.begin.reset(bits)
+
+    def step(self, s, a, bits):
+        return self.dynamics.step(s, a, bits)
+
+    def cell(self, s):
+        c = self.where.call1(s)
+        if c < 0 or c >= self.cells:
+            raise GumdpError("the simulator's index returned a cell outside 0 … cells-1.")
+        return u64(c)
+
+    def key(self, s):
+        return self.cell(s)
+
+    def pick(self, s, draw):
+        return below(draw, self.actions)
+
+    def allowed(self, s, a):
+        return True
+
+    def restore(self, s):
+        return s

@@ -1,0 +1,131 @@
+"""Explore evenly: negative entropies of the occupancy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import xlogy
+
+from gumdp.errors import real
+from gumdp.kernels.record import record
+from gumdp.kernels.scores import Separable
+from gumdp.objectives.base import Array, Objective, Shape
+
+FLOOR = 1e-6
+
+
+@dataclass(frozen=True)
+class Entropy(Objective):
+    """f(d) = Σ d(s,a) log d(s,a), with 0·log 0 = 0: least when every pair gets the same share.
+
+    The slope of x·log x has no bound at 0, so there is a Lipschitz constant only where every entry is at least
+    ``floor`` (the ε of the paper's appendix A, below e⁻²): there it is |log ε + 1|.
+
+    >>> import numpy as np
+    >>> round(Entropy().value(np.full((3, 2), 1 / 6)), 6)
+    -1.791759
+    """
+
+    floor: float = FLOOR
+
+    def __post_init__(self) -> None:
+        real("Entropy: floor", self.floor, 1e-300, math.exp(-2))
+
+    @property
+    def convex(self) -> bool:
+        return True
+
+    def value(self, d: Array) -> float:
+        return float(xlogy(d, d).sum())
+
+    def gradient(self, d: Array) -> Array:
+        return np.log(np.maximum(d, 1e-300)) + 1.0
+
+    def bounds(self, shape: Shape) -> tuple[float, float]:
+        return -math.log(shape[0] * shape[1]), 0.0
+
+    def lipschitz(self, shape: Shape) -> float:
+        return abs(math.log(self.floor) + 1.0)
+
+    def expression(self, d: Any) -> Any:
+        import cvxpy
+
+        return -cvxpy.sum(cvxpy.entr(d))
+
+    def score(self, shape: Shape) -> Any:
+        return EntropyScore(shape[0] * shape[1])
+
+
+@dataclass(frozen=True)
+class StateEntropy(Objective):
+    """f(d) = Σ_s d(s) log d(s) with d(s) = Σ_a d(s,a): least when every state gets the same share.
+
+    The Lipschitz constant holds where every state has at least the mass ``floor``, as for ``Entropy``:
+    summing over actions does not increase an L1 distance.
+    """
+
+    floor: float = FLOOR
+
+    def __post_init__(self) -> None:
+        real("StateEntropy: floor", self.floor, 1e-300, math.exp(-2))
+
+    @property
+    def convex(self) -> bool:
+        return True
+
+    def value(self, d: Array) -> float:
+        mass = d.sum(axis=1)
+        return float(xlogy(mass, mass).sum())
+
+    def gradient(self, d: Array) -> Array:
+        slope = np.log(np.maximum(d.sum(axis=1, keepdims=True), 1e-300)) + 1.0
+        return np.broadcast_to(slope, d.shape).copy()
+
+    def bounds(self, shape: Shape) -> tuple[float, float]:
+        return -math.log(shape[0]), 0.0
+
+    def lipschitz(self, shape: Shape) -> float:
+        return abs(math.log(self.floor) + 1.0)
+
+    def expression(self, d: Any) -> Any:
+        import cvxpy
+
+        return -cvxpy.sum(cvxpy.entr(cvxpy.sum(d, axis=1)))
+
+    def score(self, shape: Shape) -> Any:
+        return StateEntropyScore(shape[0] * shape[1])
+
+
+@record
+class EntropyScore(Separable):
+    """The sum of x·log x over the pairs."""
+
+    last: int
+
+    def term(self, m, i, x):
+        return x * math.log(x) if x > 0.0 and i < self.last else 0.0
+
+    def price(self, i, x, w, z, at):
+        return (self.term(0, i, x + w) - self.term(0, i, x)) / w
+
+    def rank(self, i, x, w, z, at):
+        return x
+
+
+@record
+class StateEntropyScore(Separable):
+    """The sum of x·log x over the masses of the states. All actions of a state have the same price."""
+
+    first: int
+
+    def term(self, m, i, x):
+        return x * math.log(x) if x > 0.0 and i >= self.first else 0.0
+
+    def price(self, i, x, w, z, at):
+        return 0.0
+
+    def grouped(self):
+        return True

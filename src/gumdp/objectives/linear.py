@@ -1,0 +1,67 @@
+"""The ordinary MDP: a cost for each pair, added up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gumdp.kernels.record import record
+from gumdp.kernels.scores import Separable
+from gumdp.objectives.base import Array, Objective, Shape, cost_table, match
+
+
+class Linear(Objective):
+    """f(d) = Σ c(s,a) d(s,a). Lipschitz constant: max |c|.
+
+    >>> import numpy as np
+    >>> Linear([[0.0, 1.0]]).value(np.array([[0.25, 0.75]]))
+    0.75
+    """
+
+    def __init__(self, costs: ArrayLike) -> None:
+        self.costs = cost_table("Linear: costs", costs)
+
+    def __repr__(self) -> str:
+        return f"Linear(costs of shape {self.costs.shape})"
+
+    @property
+    def convex(self) -> bool:
+        return True
+
+    def value(self, d: Array) -> float:
+        return float((self.costs * d).sum())
+
+    def gradient(self, d: Array) -> Array:
+        return self.costs.copy()
+
+    def bounds(self, shape: Shape) -> tuple[float, float]:
+        return float(self.costs.min()), float(self.costs.max())
+
+    def lipschitz(self, shape: Shape) -> float:
+        return float(np.abs(self.costs).max())
+
+    def expression(self, d: Any) -> Any:
+        import cvxpy
+
+        return cvxpy.sum(cvxpy.multiply(self.costs, d))
+
+    def fit(self, shape: Shape) -> None:
+        match("Linear: costs", self.costs, shape)
+
+    def score(self, shape: Shape) -> Any:
+        return LinearScore(self.costs.ravel())
+
+
+@record
+class LinearScore(Separable):
+    """The sum of c·x."""
+
+    costs: Any  # float64 [S·A]
+
+    def term(self, m, i, x):
+        return self.costs[i] * x if i < self.costs.size else 0.0
+
+    def price(self, i, x, w, z, at):
+        return self.costs[i]

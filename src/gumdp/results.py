@@ -1,0 +1,104 @@
+"""What comes out: frozen, printable, with its evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gumdp import statistics
+
+Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One action, with why it was taken. Arrays have an entry for each action."""
+
+    action: int
+    name: str = ""
+    values: Array | None = None  # mean return of each action, NaN where it was never tried
+    errors: Array | None = None  # standard errors of those means
+    visits: Counts | None = None
+    iterations: int = 0
+    depth: int = 0  # of the search tree, in decisions
+    nodes: int = 0
+    seconds: float = 0.0
+    tree: Any = field(default=None, repr=False)  # a SearchTree, if asked for
+
+    @property
+    def value(self) -> float:
+        """The mean return of the chosen action: what the planner expects this trial to end with."""
+        return float("nan") if self.values is None else float(self.values[self.action])
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial: what happened, and its value."""
+
+    value: float
+    states: Any  # [T] ints, or [T, n] floats in a simulator
+    actions: Counts  # [T]
+    cells: Counts  # [T]: the occupancy's row of each step
+    occupancy: Array  # [S, A], sums to 1
+    planner: str
+    seed: int
+    trial: int = 0
+    seconds: float = 0.0
+    decisions: tuple[Decision, ...] = field(default=(), repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.planner}: value {self.value:.6g} after {self.actions.size} steps ({self.seconds:.3g} s)"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The values of independent trials of one planner on one problem."""
+
+    values: Array
+    planner: str
+    problem: str
+    seed: int
+    seconds: float
+    beta: float | None = None  # the risk aversion of an entropic objective
+
+    @property
+    def mean(self) -> float:
+        """The mean value: the estimate of F_{1,H} (F_{K,H} with K episodes)."""
+        return float(self.values.mean())
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the mean."""
+        return float(self.values.std(ddof=1) / np.sqrt(self.values.size)) if self.values.size > 1 else float("nan")
+
+    @property
+    def certainty_equivalent(self) -> float:
+        """What an entropic objective stands for: log(mean)/β. The mean, for any other objective."""
+        return self.mean if self.beta is None else float(np.log(self.mean) / self.beta)
+
+    def ci(self, level: float = 0.9, method: str = "percentile") -> tuple[float, float]:
+        """A bootstrap confidence interval of the mean: ``percentile`` (the paper's) or ``bca``."""
+        return statistics.bootstrap(self.values, level, method)
+
+    def quantile(self, q: float) -> float:
+        """The q-quantile of the values."""
+        return float(np.quantile(self.values, q))
+
+    def cvar(self, level: float = 0.9) -> float:
+        """The mean of the worst share 1 - level of the values."""
+        return statistics.cvar(self.values, level)
+
+    def entropic_risk(self, beta: float = 1.0) -> float:
+        """The certainty equivalent of the values for a risk aversion beta."""
+        return statistics.entropic_risk(self.values, beta)
+
+    def __str__(self) -> str:
+        low, high = self.ci(0.9)
+        text = f"{self.planner} on {self.problem}: mean {self.mean:.6g}, 90 % interval [{low:.6g}, {high:.6g}]"
+        if self.beta is not None:
+            text += f", certainty equivalent {self.certainty_equivalent:.6g}"
+        return f"{text}, {self.values.size} trials, {self.seconds:.3g} s"

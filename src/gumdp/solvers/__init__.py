@@ -1,0 +1,1 @@
+"""Exact and average-optimal solutions, bounds and certificates."""

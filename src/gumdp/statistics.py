@@ -1,0 +1,76 @@
+"""Intervals and risk measures of the values of independent trials."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+
+from gumdp.errors import GumdpError, real, unknown
+
+Array = NDArray[np.float64]
+RESAMPLES = 25_000
+
+
+def bootstrap(values: ArrayLike, level: float = 0.9, method: str = "percentile") -> tuple[float, float]:
+    """A bootstrap confidence interval of the mean: ``percentile`` as in the paper, or ``bca``.
+
+    25 000 resamples from a fixed seed: the same values give the same interval.
+
+    >>> bootstrap([1.0, 1.0, 1.0])
+    (1.0, 1.0)
+    """
+    from scipy import stats  # takes half a second to import, and planning needs none of it
+
+    x = np.asarray(values, dtype=np.float64)
+    level = real("level", level, 0.0, 1.0)
+    if method not in ("percentile", "bca"):
+        raise unknown("bootstrap method", method, ["percentile", "bca"])
+    if x.size == 0:
+        raise GumdpError("a confidence interval needs at least one value.")
+    if x.size == 1 or np.ptp(x) == 0.0:
+        return float(x.mean()), float(x.mean())
+    batch = max(1, min(RESAMPLES, 4_000_000 // x.size))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)
+        result = stats.bootstrap(
+            (x,),
+            np.mean,
+            n_resamples=RESAMPLES if x.size <= 10_000 else 2_000,
+            confidence_level=level,
+            method="BCa" if method == "bca" else "percentile",
+            rng=np.random.default_rng(0),
+            batch=batch,
+            vectorized=True,
+        )
+    return float(result.confidence_interval.low), float(result.confidence_interval.high)
+
+
+def cvar(values: ArrayLike, level: float = 0.9) -> float:
+    """The mean of the worst share 1 - level of the values (conditional value at risk, of costs).
+
+    >>> cvar([0.0, 0.0, 0.0, 1.0], 0.75)
+    1.0
+    """
+    x = np.sort(np.asarray(values, dtype=np.float64))[::-1]
+    level = real("level", level, 0.0, 1.0)
+    if level == 1.0:
+        return float(x[0])
+    share = np.minimum(1.0, np.maximum(0.0, (1.0 - level) * x.size - np.arange(x.size)))
+    return float((share * x).sum() / share.sum())
+
+
+def entropic_risk(values: ArrayLike, beta: float = 1.0) -> float:
+    """log(mean(exp(β·x)))/β: the certainty equivalent of costs x for a risk aversion β; the mean for β = 0.
+
+    >>> entropic_risk([2.0, 2.0], 3.0)
+    2.0
+    """
+    x = np.asarray(values, dtype=np.float64)
+    beta = real("beta", beta)
+    if beta == 0.0:
+        return float(x.mean())
+    return float((logsumexp(beta * x) - math.log(x.size)) / beta)

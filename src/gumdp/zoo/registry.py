@@ -1,0 +1,68 @@
+"""The list of named problems."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gumdp.errors import GumdpError, unknown
+from gumdp.problem import Problem
+
+MODULES = ("gumdp.zoo.paper",)  # each registers its problems when imported
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A named problem: how to build it, and what is known about it."""
+
+    name: str
+    summary: str
+    build: Callable[..., Problem]
+    options: Mapping[str, Any] = field(default_factory=dict)  # keyword arguments that ``build`` takes, with defaults
+    optimum: float | None = None  # of F_{1,H}, where it is known exactly
+    published: Mapping[str, float] = field(default_factory=dict)  # Table 1 of the paper: random, solver, mcts
+
+
+_entries: dict[str, Entry] = {}
+
+
+def register(entry: Entry) -> None:
+    """Add a problem to the zoo."""
+    if entry.name in _entries:
+        raise GumdpError(f"there is a problem named {entry.name!r} already.")
+    _entries[entry.name] = entry
+
+
+def entries() -> list[Entry]:
+    """Every named problem, in order."""
+    for module in MODULES:
+        importlib.import_module(module)
+    return list(_entries.values())
+
+
+def names() -> list[str]:
+    """The names that ``load`` takes.
+
+    >>> "m1-entropy" in names()
+    True
+    """
+    return [entry.name for entry in entries()]
+
+
+def load(name: str, **options: Any) -> Problem:
+    """The named problem, built afresh; ``options`` vary it where its entry says so.
+
+    >>> load("m1-entropy").horizon
+    100
+    """
+    for entry in entries():
+        if entry.name == name:
+            wrong = set(options) - set(entry.options)
+            if wrong:
+                raise unknown(f"option of {name}", sorted(wrong)[0], entry.options)
+            problem = entry.build(**{**entry.options, **options})
+            problem.name = name
+            return problem
+    raise unknown("problem", name, names())
