@@ -64,10 +64,16 @@ def class_digest(cls: type) -> str:
     """The digest of all that a record's methods can reach: the kernels, and the methods with what they read."""
     digest = hashlib.sha256(kernel_digest().encode())
     for verb in VERBS:
-        if method := getattr(cls, verb, None):
+        if method := method_of(cls, verb):
             digest.update(verb.encode())
             _feed(digest, method, set())
     return digest.hexdigest()[:16]
+
+
+def method_of(cls: type, verb: str) -> Any:
+    """The record's own method (a tuple has a ``count`` of its own), or None."""
+    method = getattr(cls, verb, None)
+    return method if isinstance(method, python_types.FunctionType) else None
 
 
 class Record(tuple[Any, ...]):
@@ -132,7 +138,7 @@ def _register(typ: type, verb: str, arity: int, implementation: Callable[[Any], 
 
 
 for _verb, _arity in VERBS.items():
-    _register(RecordType, _verb, _arity, lambda self, _verb=_verb: getattr(self.instance_class, _verb, None))
+    _register(RecordType, _verb, _arity, lambda self, _verb=_verb: method_of(self.instance_class, _verb))
 
 
 # --- functions that users wrote ---
