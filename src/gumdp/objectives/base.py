@@ -90,6 +90,17 @@ def cost_table(name: str, costs: ArrayLike, ndim: int = 2) -> Array:
     return table
 
 
+def distribution(name: str, target: ArrayLike) -> Array:
+    """``target`` as a read-only occupancy [S, A], used as given: not negative, with the sum 1."""
+    table = cost_table(name, target)
+    if table.min() < 0.0:
+        s, a = np.unravel_index(int(table.argmin()), table.shape)
+        raise GumdpError(f"{name} must be an occupancy; its entry (s={s}, a={a}) is {table[s, a]:g}, which is negative.")
+    if abs(table.sum() - 1.0) > 1e-8:
+        raise GumdpError(f"{name} must be an occupancy; it sums to {table.sum():.12g} instead of 1: divide by its sum.")
+    return table
+
+
 def match(name: str, table: Array, shape: Shape) -> None:
     """Raise unless the last two dimensions of ``table`` are ``shape``."""
     if table.shape[-2:] != tuple(shape):
