@@ -14,12 +14,14 @@ from gumdp.objectives.function import Function
 from gumdp.objectives.linear import Linear
 from gumdp.objectives.risk import entropic
 from gumdp.planners.baselines import Greedy, Markov, Random, Stationary
+from gumdp.planners.mcts import MCTS
 from gumdp.problem import Problem
 from gumdp.results import Decision, Evaluation, Trial
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "MCTS",
     "Decision",
     "Entropy",
     "Evaluation",

@@ -29,7 +29,9 @@ class Tree(NamedTuple):
     sibling: Any  # int32 [nodes]: the next child of the same edge, or -1
     label: Any  # uint64 [nodes]: the key of the state
     plays: Any  # int32 [nodes]: visits of all edges together
-    squares: Any  # float64 [A]: at the root, the sum of (return - shift)²
+    fresh: Any  # int64 [A]: at the root, the returns of this decision's own iterations,
+    sums: Any  # float64 [A]: the sum of (return - shift),
+    squares: Any  # float64 [A]: and of (return - shift)²
     nodes: Any  # uint64 [steps]: the nodes that the current iteration passed
     edges: Any  # uint64 [steps]: and the edges it took there
     size: Any  # int64 [2]: nodes in use, deepest edge
@@ -50,6 +52,7 @@ class Rules(NamedTuple):
     exploration: float
     scaled: bool  # multiply exploration by the range of the returns seen
     by_value: bool  # act by least mean instead of most visits
+    reuse: bool  # keep the subtree of what happened
 
 
 def new_tree(nodes: int, actions: int, steps: int) -> Tree:
@@ -61,6 +64,8 @@ def new_tree(nodes: int, actions: int, steps: int) -> Tree:
         sibling=np.empty(nodes, np.int32),
         label=np.empty(nodes, np.uint64),
         plays=np.empty(nodes, np.int32),
+        fresh=np.empty(actions, np.int64),
+        sums=np.empty(actions),
         squares=np.empty(actions),
         nodes=np.empty(steps, np.uint64),
         edges=np.empty(steps, np.uint64),
@@ -105,6 +110,8 @@ def clear(tree):
 @njit(cache=True, nogil=True)
 def forget(tree):
     """Forget what only the search of one decision needs."""
+    tree.fresh[:] = 0
+    tree.sums[:] = 0.0
     tree.squares[:] = 0.0
     tree.size[1] = 0
     tree.seen[0] = np.inf
@@ -162,7 +169,10 @@ def back_up(tree, depth, value):
         j += u64(1)
     if tree.seen[0] > tree.seen[1]:
         tree.seen[2] = value
-    tree.squares[u64(tree.edges[0])] += (value - tree.seen[2]) ** 2
+    a, excess = u64(tree.edges[0]), value - tree.seen[2]
+    tree.fresh[a] += 1
+    tree.sums[a] += excess
+    tree.squares[a] += excess * excess
     tree.seen[0] = min(tree.seen[0], value)
     tree.seen[1] = max(tree.seen[1], value)
 
@@ -246,11 +256,11 @@ def recommend(visits, total, by_value):
 def reroot(tree, spare, action, label):
     """Copy into ``spare`` the subtree below the root's ``action`` and the outcome ``label``, as its own tree.
 
-    Breadth first: node ``k`` of the copy is read off ``order[k]`` of the original.
+    Breadth first: node ``k`` of the copy is node ``order[k]`` of the original.
     """
     actions = u64(tree.squares.size)
     clear(spare)
-    start = find(tree, u64(action), label)
+    start = find(tree, u64(action), u64(label))
     if start < 0:
         return
     order = np.empty(tree.size[0], np.int64)
@@ -266,44 +276,80 @@ def reroot(tree, spare, action, label):
             spare.visits[mine] = tree.visits[theirs]
             spare.total[mine] = tree.total[theirs]
             spare.child[mine] = -1
-            below_edge = tree.child[theirs]
-            while below_edge >= 0:
-                order[size] = below_edge
-                spare.label[size] = tree.label[u64(below_edge)]
+            node = tree.child[theirs]
+            while node >= 0:
+                order[size] = node
+                spare.label[size] = tree.label[u64(node)]
                 spare.sibling[size] = spare.child[mine]
                 spare.child[mine] = size
                 size += u64(1)
-                below_edge = tree.sibling[u64(below_edge)]
+                node = tree.sibling[u64(node)]
             a += u64(1)
         k += u64(1)
     spare.size[0] = size
 
 
 @njit(cache=True, nogil=True)
-def plan_trial(model, objective, actor, ledger, tree, tables, rules, weights, horizon, iterations, seeds, stop):
-    """Play one trial, a fresh tree for each decision; afterwards ``ledger.root`` is its occupancy.
+def copy_tree(tree, larger):
+    """Make ``larger`` hold what ``tree`` does."""
+    n, edges = tree.size[0], tree.size[0] * tree.squares.size
+    larger.child[:edges] = tree.child[:edges]
+    larger.visits[:edges] = tree.visits[:edges]
+    larger.total[:edges] = tree.total[:edges]
+    larger.sibling[:n] = tree.sibling[:n]
+    larger.label[:n] = tree.label[:n]
+    larger.plays[:n] = tree.plays[:n]
+    larger.fresh[:] = tree.fresh
+    larger.sums[:] = tree.sums
+    larger.squares[:] = tree.squares
+    larger.size[:] = tree.size
+    larger.seen[:] = tree.seen
 
-    Returns a status and the value.
+
+@njit(cache=True, nogil=True)
+def spread(rng, k):
+    """The k-th of many independent generator states that come from one."""
+    return mix(u64(rng) ^ mix(u64(k)))
+
+
+@njit(cache=True, nogil=True)
+def make_room(tree, tables, iterations):
+    """Start afresh if the tree or the tables could overflow in so many iterations."""
+    if tree.size[0] + iterations > tree.sibling.size or tree.plays[0] + iterations >= tables.inverse.size:
+        clear(tree)
+
+
+@njit(cache=True, nogil=True)
+def plan_trial(model, objective, actor, ledger, tree, spare, tables, rules, weights, horizon, iterations, seeds, stop):
+    """Play one trial from the generator states ``seeds`` = (world, search).
+
+    Afterwards ``ledger.root`` is its occupancy and ``ledger.path`` its pairs. Returns a status and the value.
     """
     world, rng = u64(seeds[0]), u64(seeds[1])
-    horizon = u64(horizon)
+    actions, horizon = u64(actor.actions), u64(horizon)
     s = model.restore(model.reset(mix(world)))
     end = u64(weights.size)
+    clear(tree)
     t = u64(0)
     while t < end:
-        if t > u64(0) and t % horizon == u64(0):
-            world = advance(world)
-            s = model.restore(model.reset(mix(world)))
-        clear(tree)
+        make_room(tree, tables, iterations)
+        forget(tree)
         status, rng = search(
             model, objective, actor, ledger, tree, tables, rules, weights, horizon, s, t, iterations, rng, stop
         )
         if status != DONE:
             return status, np.nan
-        a = recommend(tree.visits[: actor.actions], tree.total[: actor.actions], rules.by_value)
-        ledger.path[t] = u64(model.cell(s)) * u64(actor.actions) + u64(a)
-        commit(objective, ledger, model.cell(s), a, actor.actions, weights[t])
+        a = recommend(tree.visits[:actions], tree.total[:actions], rules.by_value)
+        commit(objective, ledger, model.cell(s), a, actions, weights[t])
         world = advance(world)
         s = model.step(model.restore(s), u64(a), mix(world))
         t += u64(1)
+        if t < end and t % horizon == u64(0):
+            world = advance(world)
+            s = model.restore(model.reset(mix(world)))
+        if rules.reuse:
+            reroot(tree, spare, a, model.key(s))
+            tree, spare = spare, tree
+        else:
+            clear(tree)
     return DONE, worth(objective, ledger)

@@ -44,7 +44,9 @@ class Policy(ABC):
         self.t = 0
         self.cell = 0  # of the last state seen
         self._pending: tuple[int, int] | None = None  # (cell, action) of the last step
+        self._last_action = -1  # of the last step that is settled
         self._ledger = new_ledger(problem.score, problem.shape, problem.steps)
+        self._ledgers = [self._ledger]  # a search on several threads has one for each
 
     def act(self, state: Any) -> Decision:
         """The decision in ``state``, which is remembered as taken."""
@@ -57,7 +59,8 @@ class Policy(ABC):
             decision = self.decide(s)
             reraise()
         except BaseException:
-            open_ledger(self.problem.score, self._ledger)
+            for ledger in self._ledgers:
+                open_ledger(self.problem.score, ledger)
             reraise()
             raise
         self._pending = (self.cell, decision.action)
@@ -94,8 +97,9 @@ class Policy(ABC):
         if self._pending is not None:
             cell, action = self._pending
             weight = self.problem.weights[self.t - 1]
-            commit(self.problem.score, self._ledger, cell, action, self.problem.shape[1], weight)
-            self._pending = None
+            for ledger in self._ledgers:
+                commit(self.problem.score, ledger, cell, action, self.problem.shape[1], weight)
+            self._pending, self._last_action = None, action
 
 
 class Planner(ABC):

@@ -1,0 +1,329 @@
+"""Monte-Carlo tree search in the occupancy MDP: the paper's algorithm, and ours."""
+
+from __future__ import annotations
+
+import math
+import time
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gumdp.errors import GumdpError, real, unknown, whole
+from gumdp.kernels.actors import Cheapest, Uniform
+from gumdp.kernels.callback import reraise
+from gumdp.kernels.ledger import Ledger, new_ledger
+from gumdp.kernels.search import (
+    NOT_A_NUMBER,
+    Rules,
+    Tables,
+    Tree,
+    clear,
+    copy_tree,
+    forget,
+    make_room,
+    new_tables,
+    new_tree,
+    plan_trial,
+    recommend,
+    reroot,
+    search,
+    spread,
+)
+from gumdp.planners.base import Planner, Policy, Seeds
+from gumdp.planners.baselines import lottery
+from gumdp.planners.tree import SearchTree
+from gumdp.problem import Problem
+from gumdp.results import Array, Decision
+
+ITERATIONS = 1000  # a decision, where neither iterations nor a time limit are given
+ROOM = 4  # nodes and counts kept, in iterations of a decision, before a reused tree is dropped
+MEMORY = 1 << 30  # bytes that one tree may take
+PATIENCE = 0.05  # seconds after which a search looks up from its work
+
+
+class MCTS(Planner):
+    """Monte-Carlo tree search: look ahead from the running occupancy, act, repeat.
+
+    Args:
+        iterations: simulated trajectories a decision.
+        time_limit: seconds a decision; with both, whichever comes first.
+        exploration: the constant c of the bound mean - c·√(log N / n).
+        scaled: multiply c by the range of the returns that this decision's search has seen.
+        rollout: how trajectories go on below the tree: ``"uniform"``, ``"greedy"`` (the action of least
+            marginal cost at the running occupancy), or a policy [S, A] or [H, S, A]. By default greedy
+            where the objective has a cheap marginal cost, else uniform.
+        randomness: the share of uniform steps in a greedy rollout.
+        reuse: keep the part of the tree that the real step led to.
+        choice: act by most ``"visits"`` or by least mean ``"value"``.
+        threads: independent trees searched at the same time, their counts added up.
+        keep_tree: attach the tree to each decision.
+
+    Ties: an action that was never tried comes first, the first one from a random place on; equal bounds go to
+    the action of lower number; equal visits to the lower mean, equal means to more visits, then to the lower
+    number. The same seed gives the same decisions, unless a time limit cuts them short.
+
+    >>> import gumdp
+    >>> gumdp.run_trial(gumdp.zoo.load("m1-entropy"), gumdp.MCTS(iterations=50), seed=0).value < 0.05
+    True
+    """
+
+    def __init__(
+        self,
+        iterations: int | None = None,
+        *,
+        time_limit: float | None = None,
+        exploration: float = 0.5,
+        scaled: bool = True,
+        rollout: str | ArrayLike | None = None,
+        randomness: float = 0.3,
+        reuse: bool = True,
+        choice: str = "visits",
+        threads: int = 1,
+        keep_tree: bool = False,
+    ) -> None:
+        if iterations is None and time_limit is None:
+            iterations = ITERATIONS
+        self.iterations = None if iterations is None else whole("MCTS: iterations", iterations, 1)
+        self.time_limit = None if time_limit is None else real("MCTS: time_limit", time_limit, 0.0)
+        if self.time_limit == 0.0 and self.iterations is None:
+            raise GumdpError("MCTS: a time_limit of 0 leaves no time to search; give iterations too, or more time.")
+        self.exploration = real("MCTS: exploration", exploration, 0.0)
+        self.scaled = bool(scaled)
+        if isinstance(rollout, str) and rollout not in ("uniform", "greedy"):
+            raise unknown("rollout", rollout, ["uniform", "greedy"])
+        self.rollout = rollout
+        self.randomness = real("MCTS: randomness", randomness, 0.0, 1.0)
+        self.reuse = bool(reuse)
+        if choice not in ("visits", "value"):
+            raise unknown("choice", choice, ["visits", "value"])
+        self.choice = choice
+        self.threads = whole("MCTS: threads", threads, 1)
+        self.keep_tree = bool(keep_tree)
+
+    @classmethod
+    def paper(cls, iterations: int = 4000, **options: Any) -> MCTS:
+        """The paper's algorithm to the letter.
+
+        UCB1 with the constant √2 on the objective as scored, one node an iteration, uniform rollouts to the
+        horizon, mean back-up, a fresh tree for each decision, the most visited action.
+
+        >>> MCTS.paper()
+        MCTS.paper(iterations=4000)
+        """
+        return cls(iterations, **{**PAPER, **options})
+
+    def __repr__(self) -> str:
+        mine = {k: getattr(self, k) for k in (*PAPER, "time_limit", "randomness", "threads")}
+        paper = all(mine[k] == v for k, v in PAPER.items() if not isinstance(mine[k], np.ndarray))
+        defaults = {**(PAPER if paper else DEFAULTS), "time_limit": None, "randomness": 0.3, "threads": 1}
+        shown = {"iterations": self.iterations} if self.iterations else {}
+        shown |= {k: v for k, v in mine.items() if not isinstance(v, str | float | int | None) or v != defaults[k]}
+        inside = ", ".join(f"{k}={'policy' if isinstance(v, np.ndarray) else repr(v)}" for k, v in shown.items())
+        return f"MCTS{'.paper' if paper else ''}({inside})"
+
+    def bind(self, problem: Problem, dice: Any) -> Policy:
+        return _SearchPolicy(self, problem, dice)
+
+    def trials(self, problem: Problem, seeds: Seeds, stop: NDArray[np.uint8]) -> Array | None:
+        if self.time_limit is not None or self.threads > 1 or self.iterations is None:
+            return None
+        desk = Desk(self, problem, self.iterations)
+        values = np.full(len(seeds), np.nan)
+        for k, pair in enumerate(seeds):
+            ledger = new_ledger(problem.score, problem.shape, problem.steps)
+            status, values[k] = plan_trial(
+                problem.model.world(), problem.score, desk.actor, ledger, desk.tree, desk.spare, desk.tables,
+                desk.rules, problem.weights, problem.horizon, self.iterations, pair, stop,
+            )  # fmt: skip
+            reraise()
+            if status == NOT_A_NUMBER:
+                raise not_finite()
+        return values
+
+    def actor(self, problem: Problem) -> Any:
+        """The rollout policy as kernels call it."""
+        actions = problem.shape[1]
+        rollout = self.rollout
+        if rollout is None:
+            rollout = "uniform" if problem.score.dense() else "greedy"
+        if not isinstance(rollout, str):
+            return lottery("MCTS: rollout", rollout, problem)
+        return Uniform(actions) if rollout == "uniform" else Cheapest(actions, round(self.randomness * 2**32))
+
+
+PAPER = {
+    "exploration": math.sqrt(2.0),
+    "scaled": False,
+    "rollout": "uniform",
+    "reuse": False,
+    "choice": "visits",
+}
+DEFAULTS = {"exploration": 0.5, "scaled": True, "rollout": None, "reuse": True, "choice": "visits"}
+
+
+def not_finite() -> GumdpError:
+    """The error for an objective that is NaN or infinite in the middle of a search."""
+    return GumdpError(
+        "the objective is not finite at an occupancy that the search met; it must be finite at every occupancy."
+    )
+
+
+class Desk:
+    """What one search works with: trees, tables and the generator's state."""
+
+    tree: Tree
+    spare: Tree
+    tables: Tables
+
+    def __init__(self, planner: MCTS, problem: Problem, iterations: int) -> None:
+        self.problem = problem
+        self.actor = planner.actor(problem)
+        self.rules = Rules(planner.exploration, planner.scaled, planner.choice == "value", planner.reuse)
+        self.reuse = planner.reuse
+        self.stop = np.zeros(1, np.uint8)
+        self.rng = np.uint64(0)
+        self.resize((ROOM if self.reuse else 1) * iterations + 2)
+
+    def resize(self, room: int) -> None:
+        """Make empty trees and tables for ``room`` nodes and counts."""
+        actions, steps = self.problem.shape[1], self.problem.steps
+        self.tree = new_tree(room, actions, steps)
+        self.spare = new_tree(room if self.reuse else 1, actions, steps)
+        self.tables = new_tables(room)
+
+    def take_up(self, action: int, label: int, iterations: int | None) -> None:
+        """Begin the next decision: keep the subtree of what happened, if it is to be kept and there is room."""
+        if self.reuse and action >= 0:
+            reroot(self.tree, self.spare, action, np.uint64(label))
+            self.tree, self.spare = self.spare, self.tree
+        else:
+            clear(self.tree)
+        if iterations is None:
+            if self.tree.size[0] > self.most // 2:
+                clear(self.tree)
+        else:
+            make_room(self.tree, self.tables, iterations)
+        forget(self.tree)
+
+    @property
+    def most(self) -> int:
+        """The nodes that fit into MEMORY."""
+        return MEMORY // (20 + 16 * self.problem.shape[1])
+
+    def ensure(self, more: int) -> int:
+        """Make room for ``more`` further nodes; return how many there can be."""
+        have = self.tables.inverse.size
+        need = max(int(self.tree.size[0]), int(self.tree.plays[0])) + more + 2
+        if need > have and have < self.most:
+            old = self.tree
+            self.resize(min(self.most, max(need, 2 * have)))
+            copy_tree(old, self.tree)
+        room = self.tables.inverse.size - 2 - max(int(self.tree.size[0]), int(self.tree.plays[0]))
+        return max(0, min(more, room))
+
+    def search(self, ledger: Ledger, state: Any, t: int, iterations: int | None, deadline: float | None) -> int:
+        """Search until the iterations or the time are used up; return the iterations done.
+
+        Work comes in portions of PATIENCE seconds at most, so that Ctrl-C and the deadline are noticed.
+        """
+        problem, began, done, portion = self.problem, time.perf_counter(), 0, 8
+        while not self.stop[0]:
+            count = self.ensure(portion if iterations is None else min(portion, iterations - done))
+            status, rng = search(
+                problem.model.world(), problem.score, self.actor, ledger, self.tree, self.tables, self.rules,
+                problem.weights, np.uint64(problem.horizon), state, np.uint64(t), count, self.rng, self.stop,
+            )  # fmt: skip
+            self.rng = np.uint64(rng)
+            if status == NOT_A_NUMBER:
+                reraise()
+                raise not_finite()
+            done += count
+            now = time.perf_counter()
+            if count == 0 or done == iterations or (deadline is not None and now >= deadline):
+                break
+            patience = PATIENCE if deadline is None else min(PATIENCE, deadline - now)
+            portion = max(1, min(8 * portion, int(patience * done / (now - began))))
+        return done
+
+
+class _SearchPolicy(Policy):
+    def __init__(self, planner: MCTS, problem: Problem, dice: Any) -> None:
+        super().__init__(problem, dice)
+        self.planner = planner
+        share = None if planner.iterations is None else -(-planner.iterations // planner.threads)
+        self._share = share
+        self._desks = [Desk(planner, problem, share or ITERATIONS) for _ in range(planner.threads)]
+        for k, desk in enumerate(self._desks):
+            desk.rng = np.uint64(dice) if k == 0 else np.uint64(spread(np.uint64(dice), np.uint64(k)))
+        for _ in self._desks[1:]:
+            self._ledgers.append(new_ledger(problem.score, problem.shape, problem.steps))
+
+    def decide(self, state: Any) -> Decision:
+        began = time.perf_counter()
+        limit = self.planner.time_limit
+        deadline = None if limit is None else began + limit
+        label = int(self.problem.model.world().key(state))
+        for desk in self._desks:
+            desk.take_up(self._last_action, label, self._share)
+        if len(self._desks) == 1:
+            done = self._desks[0].search(self._ledger, state, self.t, self._share, deadline)
+        else:
+            done = self._search_together(state, deadline)
+        return self._report(state, done, time.perf_counter() - began)
+
+    def _search_together(self, state: Any, deadline: float | None) -> int:
+        """Search all trees at the same time, stopping all of them if the main thread is interrupted."""
+        with ThreadPoolExecutor(len(self._desks)) as pool:
+            jobs: list[Future[int]] = [
+                pool.submit(desk.search, ledger, state, self.t, self._share, deadline)
+                for desk, ledger in zip(self._desks, self._ledgers, strict=True)
+            ]
+            try:
+                while wait(jobs, timeout=0.2).not_done:
+                    pass
+            except BaseException:
+                for desk in self._desks:
+                    desk.stop[0] = 1
+                wait(jobs)
+                for desk in self._desks:
+                    desk.stop[0] = 0
+                raise
+            return sum(job.result() for job in jobs)
+
+    def _report(self, state: Any, done: int, seconds: float) -> Decision:
+        """The decision, with the evidence of all trees together."""
+        actions = self.problem.shape[1]
+        trees = [desk.tree for desk in self._desks]
+        visits = sum(tree.visits[:actions].astype(np.int64) for tree in trees)
+        total = sum(tree.total[:actions] for tree in trees)
+        action = int(recommend(visits, total, self.planner.choice == "value"))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            values = total / visits
+        return Decision(
+            action=action,
+            name=self.problem.model.action_name(action),
+            values=values,
+            errors=standard_errors(trees, actions),
+            visits=visits,
+            iterations=done,
+            depth=max(int(tree.size[1]) for tree in trees),
+            nodes=sum(int(tree.size[0]) for tree in trees),
+            seconds=seconds,
+            tree=SearchTree.read(trees[0], self.cell) if self.planner.keep_tree else None,
+        )
+
+
+def standard_errors(trees: list[Tree], actions: int) -> Array:
+    """The standard errors of the root's means, from the returns of this decision's own iterations."""
+    n = sum(tree.fresh for tree in trees)
+    shift = trees[0].seen[2]
+    moved = [tree.seen[2] - shift for tree in trees]  # bring all sums to the same shift
+    first = sum(tree.sums + tree.fresh * m for tree, m in zip(trees, moved, strict=True))
+    second = sum(
+        tree.squares + 2.0 * m * tree.sums + tree.fresh * m * m for tree, m in zip(trees, moved, strict=True)
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = np.maximum(0.0, second / n - (first / n) ** 2) * n / (n - 1)
+        return np.where(n > 1, np.sqrt(variance / n), np.nan)
