@@ -93,14 +93,16 @@ def _infinite(chain: sparse.csr_array, start: Array, discount: float) -> Array:
     """(1-γ) Σ γ^t start·P^t, by factorising small systems and by summing the series of large ones."""
     if start.size <= DIRECT:
         system = sparse.eye_array(start.size, format="csc") - discount * chain.T.tocsc()
-        return np.asarray(spsolve(system, (1.0 - discount) * start)).reshape(-1)
+        mass: Array = np.asarray(spsolve(system, (1.0 - discount) * start))
+        return mass.reshape(-1)
     forward = chain.T.tocsr()
     term = (1.0 - discount) * start
-    total = term.copy()
+    total: Array = term.copy()
     for _ in range(math.ceil(math.log(1e-17) / math.log(discount))):
         term = discount * (forward @ term)
         total += term
-    return total / total.sum()
+    total /= total.sum()
+    return total
 
 
 def check_policy(name: str, policy: ArrayLike, shape: tuple[int, int], steps: int | None = None) -> Array:
@@ -118,10 +120,12 @@ def check_policy(name: str, policy: ArrayLike, shape: tuple[int, int], steps: in
     total = table.sum(axis=-1)
     if np.abs(total - 1.0).max() > 1e-6:
         where = np.unravel_index(int(np.abs(total - 1.0).argmax()), total.shape)
-        raise GumdpError(f"{name} must be distributions over actions; the row {[int(i) for i in where]} sums to "
-                         f"{total[where]:.9g}.")
+        raise GumdpError(
+            f"{name} must be distributions over actions; the row {[int(i) for i in where]} sums to {total[where]:.9g}."
+        )
     table = np.maximum(table, 0.0)
-    return table / table.sum(axis=-1, keepdims=True)
+    table /= table.sum(axis=-1, keepdims=True)
+    return table
 
 
 def truncation_gap(lipschitz: float, discount: float, horizon: int) -> float:

@@ -82,7 +82,7 @@ class Record(tuple[Any, ...]):
     __slots__ = ()
 
 
-class RecordType(types.NamedTuple):  # type: ignore[misc]
+class RecordType(types.NamedTuple):  # type: ignore[misc, name-defined]
     """The Numba type of a record: a named tuple that is itself and nothing else."""
 
     def __init__(self, fields: tuple[Any, ...], cls: type) -> None:
@@ -119,7 +119,7 @@ def record(cls: type[T]) -> type[T]:
     fields = list(cls.__annotations__)
     if clash := VERBS.keys() & set(fields):
         raise TypeError(f"record {cls.__name__}: fields can't be called {sorted(clash)}: those are verbs")
-    base = namedtuple(cls.__name__, fields)  # type: ignore[misc]  # noqa: PYI024
+    base = namedtuple(cls.__name__, fields)  # type: ignore[misc]
     body = {k: v for k, v in vars(cls).items() if k not in ("__dict__", "__weakref__", "__annotations__")}
     traits = tuple(b for b in cls.__bases__ if b is not object)
     made = type(cls.__name__, (Record, *traits, base), {**body, "__slots__": ()})
@@ -137,8 +137,12 @@ def _register(typ: type, verb: str, arity: int, implementation: Callable[[Any], 
     overload_method(typ, verb, strict=False)(typer)
 
 
+def _answer(verb: str) -> Callable[[Any], Any]:
+    return lambda self: method_of(self.instance_class, verb)
+
+
 for _verb, _arity in VERBS.items():
-    _register(RecordType, _verb, _arity, lambda self, _verb=_verb: method_of(self.instance_class, _verb))
+    _register(RecordType, _verb, _arity, _answer(_verb))
 
 
 # --- functions that users wrote ---
@@ -162,7 +166,7 @@ class Code:
         return self.function(a, b, c)
 
 
-class CodeType(types.Type):  # type: ignore[misc]
+class CodeType(types.Type):
     """The Numba type of ``Code``: one type for each meaning of a function."""
 
     def __init__(self, digest: str, compiled: Any) -> None:

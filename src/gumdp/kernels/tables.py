@@ -23,9 +23,7 @@ def sort_rows(offsets, successors, probabilities):
         for k in range(first + 1, last):
             s, p = successors[k], probabilities[k]
             j = k
-            while j > first and (
-                probabilities[j - 1] < p or (probabilities[j - 1] == p and successors[j - 1] > s)
-            ):
+            while j > first and (probabilities[j - 1] < p or (probabilities[j - 1] == p and successors[j - 1] > s)):
                 successors[j], probabilities[j] = successors[j - 1], probabilities[j - 1]
                 j -= 1
             successors[j], probabilities[j] = s, p

@@ -59,7 +59,7 @@ class Simulator(Model):
         self.grid = grid
         uniform = (0.5, 0.5, 0.5, 0.5)
         if callable(start):
-            begin = Drawn(_code("start", start))
+            begin: Any = Drawn(_code("start", start))
             first = _attempt("start", begin.code, uniform)
         else:
             first = _as_state(start)
@@ -75,7 +75,9 @@ class Simulator(Model):
         where = _code("index", index)
         cell = _attempt("index", where, first)
         if not isinstance(cell, (int, np.integer)) or not 0 <= cell < self.shape[0]:
-            raise GumdpError(f"Simulator: index must return a whole number from 0 to {self.shape[0] - 1}, not {cell!r}.")
+            raise GumdpError(
+                f"Simulator: index must return a whole number from 0 to {self.shape[0] - 1}, not {cell!r}."
+            )
         self._first = first
         self._world = Simulation(self.shape[1], self.shape[0], (Noisy if noisy else Still)(move), begin, where)
 

@@ -63,7 +63,10 @@ class Tabular(Model):
 
     @classmethod
     def from_matrices(
-        cls, matrices: Iterable[ArrayLike | sparse.sparray | sparse.spmatrix], start: ArrayLike | int = 0, **options: Any
+        cls,
+        matrices: Iterable[ArrayLike | sparse.sparray | sparse.spmatrix],
+        start: ArrayLike | int = 0,
+        **options: Any,
     ) -> Tabular:
         """A model from one matrix P^a [S, S] for each action, as the paper writes it.
 
@@ -103,7 +106,8 @@ class Tabular(Model):
     def dense(self) -> NDArray[np.float64]:
         """P as an array [S, A, S]."""
         states, actions = self.shape
-        return self.matrix.toarray().reshape(states, actions, states)
+        table: NDArray[np.float64] = self.matrix.toarray()
+        return table.reshape(states, actions, states)
 
     def row(self, state: int, action: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """The successors of (state, action) and their probabilities."""

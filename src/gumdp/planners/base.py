@@ -84,7 +84,8 @@ class Policy(ABC):
     def occupancy(self) -> Array:
         """The running occupancy [S, A] of what happened so far, summing to the weight of the steps made."""
         self._settle_pending()
-        return self._ledger.root[: self._ledger.pairs].reshape(self.problem.shape).copy()
+        pairs: Array = self._ledger.root[: self._ledger.pairs]
+        return pairs.reshape(self.problem.shape).copy()
 
     def worth(self) -> float:
         """The objective at the running occupancy: the trial's value, once it is over."""
