@@ -2,45 +2,79 @@
 
 from __future__ import annotations
 
-from gumdp import zoo
-from gumdp.errors import GumdpError
-from gumdp.evaluate import evaluate, run_trial
-from gumdp.models.simulator import Simulator
-from gumdp.models.tabular import Tabular
-from gumdp.objectives.base import Objective
-from gumdp.objectives.compose import normalized
-from gumdp.objectives.entropy import Entropy, StateEntropy
-from gumdp.objectives.function import Function
-from gumdp.objectives.linear import Linear
-from gumdp.objectives.risk import entropic
-from gumdp.planners.baselines import Greedy, Markov, Random, Stationary
-from gumdp.planners.mcts import MCTS
-from gumdp.problem import Problem
-from gumdp.results import Decision, Evaluation, Trial
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gumdp import zoo as zoo
+    from gumdp.errors import GumdpError as GumdpError
+    from gumdp.evaluation import evaluate as evaluate
+    from gumdp.evaluation import run_trial as run_trial
+    from gumdp.models.simulator import Simulator as Simulator
+    from gumdp.models.tabular import Tabular as Tabular
+    from gumdp.objectives.base import Objective as Objective
+    from gumdp.objectives.compose import normalized as normalized
+    from gumdp.objectives.entropy import Entropy as Entropy
+    from gumdp.objectives.entropy import StateEntropy as StateEntropy
+    from gumdp.objectives.function import Function as Function
+    from gumdp.objectives.imitation import Imitation as Imitation
+    from gumdp.objectives.linear import Linear as Linear
+    from gumdp.objectives.risk import entropic as entropic
+    from gumdp.objectives.worst_case import WorstCase as WorstCase
+    from gumdp.occupancy import expected_occupancy as expected_occupancy
+    from gumdp.planners.baselines import Greedy as Greedy
+    from gumdp.planners.baselines import Markov as Markov
+    from gumdp.planners.baselines import Random as Random
+    from gumdp.planners.baselines import Stationary as Stationary
+    from gumdp.planners.mcts import MCTS as MCTS
+    from gumdp.problem import Problem as Problem
+    from gumdp.results import Decision as Decision
+    from gumdp.results import Evaluation as Evaluation
+    from gumdp.results import Trial as Trial
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "MCTS",
-    "Decision",
-    "Entropy",
-    "Evaluation",
-    "Function",
-    "Greedy",
-    "GumdpError",
-    "Linear",
-    "Markov",
-    "Objective",
-    "Problem",
-    "Random",
-    "Simulator",
-    "StateEntropy",
-    "Stationary",
-    "Tabular",
-    "Trial",
-    "entropic",
-    "evaluate",
-    "normalized",
-    "run_trial",
-    "zoo",
-]
+# Where each public name lives. Names are imported when they are first used: `gumdp list` and `gumdp --help` answer
+# at once, without the half second that compiled code and solvers take to load. Type checkers read the list above.
+_HOMES = {
+    "Decision": "gumdp.results",
+    "Entropy": "gumdp.objectives.entropy",
+    "Evaluation": "gumdp.results",
+    "Function": "gumdp.objectives.function",
+    "Greedy": "gumdp.planners.baselines",
+    "GumdpError": "gumdp.errors",
+    "Imitation": "gumdp.objectives.imitation",
+    "Linear": "gumdp.objectives.linear",
+    "MCTS": "gumdp.planners.mcts",
+    "Markov": "gumdp.planners.baselines",
+    "Objective": "gumdp.objectives.base",
+    "Problem": "gumdp.problem",
+    "Random": "gumdp.planners.baselines",
+    "Simulator": "gumdp.models.simulator",
+    "StateEntropy": "gumdp.objectives.entropy",
+    "Stationary": "gumdp.planners.baselines",
+    "Tabular": "gumdp.models.tabular",
+    "Trial": "gumdp.results",
+    "WorstCase": "gumdp.objectives.worst_case",
+    "entropic": "gumdp.objectives.risk",
+    "evaluate": "gumdp.evaluation",
+    "expected_occupancy": "gumdp.occupancy",
+    "normalized": "gumdp.objectives.compose",
+    "run_trial": "gumdp.evaluation",
+    "zoo": "gumdp.zoo",
+}
+
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'gumdp' has no attribute {name!r}")
+    home = importlib.import_module(_HOMES[name])
+    value = home if home.__name__ == f"gumdp.{name}" else getattr(home, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -95,7 +95,9 @@ def distribution(name: str, target: ArrayLike) -> Array:
     table = cost_table(name, target)
     if table.min() < 0.0:
         s, a = np.unravel_index(int(table.argmin()), table.shape)
-        raise GumdpError(f"{name} must be an occupancy; its entry (s={s}, a={a}) is {table[s, a]:g}, which is negative.")
+        raise GumdpError(
+            f"{name} must be an occupancy; its entry (s={s}, a={a}) is {table[s, a]:g}, which is negative."
+        )
     if abs(table.sum() - 1.0) > 1e-8:
         raise GumdpError(f"{name} must be an occupancy; it sums to {table.sum():.12g} instead of 1: divide by its sum.")
     return table

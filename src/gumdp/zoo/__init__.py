@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from gumdp.zoo.registry import Entry, entries, load, names, register
+from gumdp.zoo.registry import Entry, entries, find, load, names, register
 
-__all__ = ["Entry", "entries", "load", "names", "register"]
+__all__ = ["Entry", "entries", "find", "load", "names", "register"]

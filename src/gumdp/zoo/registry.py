@@ -5,12 +5,16 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gumdp.errors import GumdpError, unknown
-from gumdp.problem import Problem
 
-MODULES = ("gumdp.zoo.paper",)  # each registers its problems when imported
+if TYPE_CHECKING:
+    from gumdp.problem import Problem
+
+# Each registers its problems when imported. They are imported to list the problems, which should take no time:
+# they get at the library by `import gumdp` and at anything else that is heavy inside the functions that build.
+MODULES = ("gumdp.zoo.paper",)
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,8 @@ class Entry:
     options: Mapping[str, Any] = field(default_factory=dict)  # keyword arguments that ``build`` takes, with defaults
     optimum: float | None = None  # of F_{1,H}, where it is known exactly
     published: Mapping[str, float] = field(default_factory=dict)  # Table 1 of the paper: random, solver, mcts
+    shape: tuple[int, int] | None = None  # (states, actions) with the default options
+    objective: str = ""  # in a word or two
 
 
 _entries: dict[str, Entry] = {}
@@ -51,18 +57,28 @@ def names() -> list[str]:
     return [entry.name for entry in entries()]
 
 
+def find(name: str) -> Entry:
+    """The entry of that name, or an error that suggests the nearest one.
+
+    >>> find("m1-entropy").options["horizon"]
+    100
+    """
+    for entry in entries():
+        if entry.name == name:
+            return entry
+    raise unknown("problem", name, names())
+
+
 def load(name: str, **options: Any) -> Problem:
     """The named problem, built afresh; ``options`` vary it where its entry says so.
 
     >>> load("m1-entropy").horizon
     100
     """
-    for entry in entries():
-        if entry.name == name:
-            wrong = set(options) - set(entry.options)
-            if wrong:
-                raise unknown(f"option of {name}", sorted(wrong)[0], entry.options)
-            problem = entry.build(**{**entry.options, **options})
-            problem.name = name
-            return problem
-    raise unknown("problem", name, names())
+    entry = find(name)
+    wrong = set(options) - set(entry.options)
+    if wrong:
+        raise unknown(f"option of {name}", sorted(wrong)[0], entry.options)
+    problem = entry.build(**{**entry.options, **options})
+    problem.name = name
+    return problem
