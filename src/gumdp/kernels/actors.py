@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gumdp.kernels.random import below
-from gumdp.kernels.record import record, u64
+import numpy as np
+
+from gumdp.kernels.record import part, record, u64
 
 
 @record
@@ -45,43 +46,43 @@ class Lottery:
         return False
 
 
+@part
+def cost_of(objective, d, z, i, w):
+    """What orders actions: the rank of cell ``i``, or the dense objective itself with ``w`` more there."""
+    x = d[i]
+    if objective.dense():
+        d[i] = x + w
+        cost = objective.value(d)
+        d[i] = x
+        return cost
+    return objective.rank(i, x, w, z, 0)
+
+
 @record
 class Cheapest:
-    """The action of least marginal cost at the running occupancy, ties at random; sometimes any action.
+    """The action of least marginal cost at the running occupancy; sometimes any action.
 
-    ``dice`` out of 2³² draws are uniform choices.
+    ``dice`` out of 2³² draws are uniform choices. Ties go to the first action from a random place on.
     """
 
     actions: int
     dice: int
 
     def choose(self, model, objective, s, h, d, z, w, draw):
-        scrambled = (draw * u64(0x9E3779B1) + u64(0x7F4A7C15)) & u64(0xFFFFFFFF)
+        actions = u64(self.actions)
+        a = u64(model.pick(s, (draw * u64(0x9E3779B1) + u64(0x7F4A7C15)) & u64(0xFFFFFFFF)))
         if draw < u64(self.dice):
-            return model.pick(s, scrambled)
-        first = u64(model.cell(s)) * u64(self.actions)
-        best = u64(0)
-        lowest = 0.0
-        ties = u64(0)
-        a = u64(0)
-        while a < u64(self.actions):
-            if model.allowed(s, a):
-                i = first + a
-                x = d[i]
-                if objective.dense():
-                    d[i] = x + w
-                    cost = objective.value(d)
-                    d[i] = x
-                else:
-                    cost = objective.rank(i, x, w, z, 0)
-                if ties == u64(0) or cost < lowest:
-                    best, lowest, ties = a, cost, u64(1)
-                elif cost == lowest:
-                    ties += u64(1)
-                    scrambled = (scrambled * u64(0x9E3779B1) + u64(0x7F4A7C15)) & u64(0xFFFFFFFF)
-                    if below(scrambled, ties) == u64(0):
-                        best = a
+            return a
+        first = u64(model.cell(s)) * actions
+        best, lowest = a, cost_of(objective, d, z, first + a, w)
+        k = u64(1)
+        while k < actions:
             a += u64(1)
+            a = u64(0) if a == actions else a
+            cost = cost_of(objective, d, z, first + a, w) if model.allowed(s, a) else np.inf
+            best = a if cost < lowest else best  # a conditional move: a branch would be unpredictable
+            lowest = min(cost, lowest)
+            k += u64(1)
         return best
 
     def tracks(self):

@@ -41,7 +41,7 @@ def _value(handle: int, d: Any) -> float:
         return np.nan
 
 
-@njit
+@njit(_nrt=True)
 def python_value(handle, d):
     """The number that callee ``handle`` makes of the array ``d``."""
     with objmode(x="float64"):

@@ -10,9 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
-
-from gumdp.kernels.record import u64
+from gumdp.kernels.record import allocating, part, u64
 
 
 class Ledger(NamedTuple):
@@ -52,7 +50,7 @@ def new_ledger(objective: Any, shape: tuple[int, int], steps: int) -> Ledger:
     return ledger
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def open_ledger(objective, ledger):
     """Make the ledger agree with ``ledger.root``."""
     cells = u64(ledger.root.size)
@@ -67,7 +65,14 @@ def open_ledger(objective, ledger):
             ledger.z_root[m] = z
 
 
-@njit(cache=True, nogil=True)
+@part
+def recall(ledger):
+    """Make ``z`` the statistics of the root."""
+    for m in range(ledger.z.size):
+        ledger.z[m] = ledger.z_root[m]
+
+
+@part
 def settle(objective, ledger, steps):
     """The objective at ``ledger.d``; afterwards ``d`` equals ``root`` again, bit for bit.
 
@@ -109,7 +114,7 @@ def settle(objective, ledger, steps):
     return value
 
 
-@njit(cache=True, nogil=True)
+@part
 def add_mass(objective, ledger, i, w):
     """Cell ``i`` holds ``w`` more, for good."""
     x = ledger.root[i] + w
@@ -124,7 +129,7 @@ def add_mass(objective, ledger, i, w):
             ledger.base[at] = term
 
 
-@njit(cache=True, nogil=True)
+@part
 def commit(objective, ledger, cell, action, actions, w):
     """The pair (cell, action) really happened with weight ``w``."""
     add_mass(objective, ledger, u64(cell) * u64(actions) + u64(action), w)
@@ -132,7 +137,7 @@ def commit(objective, ledger, cell, action, actions, w):
         add_mass(objective, ledger, u64(ledger.pairs) + u64(cell), w)
 
 
-@njit(cache=True, nogil=True)
+@part
 def worth(objective, ledger):
     """The objective at what really happened."""
     if objective.dense():
@@ -140,7 +145,7 @@ def worth(objective, ledger):
     return objective.combine(ledger.z_root, 0)
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def wipe(objective, ledger, actions, steps):
     """Empty the occupancy again, whose first ``steps`` pairs are in ``path``."""
     for t in range(steps):
@@ -152,7 +157,7 @@ def wipe(objective, ledger, actions, steps):
         ledger.z_root[:] = ledger.z_empty
 
 
-@njit(cache=True, nogil=True)
+@part
 def erase(objective, ledger, i):
     """Cell ``i`` is empty."""
     ledger.root[i] = 0.0

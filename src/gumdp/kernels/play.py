@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from gumdp.kernels.ledger import commit, wipe, worth
 from gumdp.kernels.random import advance, high, mix
-from gumdp.kernels.record import u64
+from gumdp.kernels.record import kernel, part, u64
 
 
-@njit(cache=True, nogil=True)
+@part
 def follow(objective, d, z, i, w):
     """Add ``w`` to cell ``i`` of the statistics ``z``, before ``d`` itself changes."""
     x = d[i]
@@ -17,7 +15,7 @@ def follow(objective, d, z, i, w):
         z[m] += objective.term(m, i, x + w) - objective.term(m, i, x)
 
 
-@njit(cache=True, nogil=True)
+@part
 def visit(objective, actor, ledger, c, a, w, length):
     """Add ``w`` to the pair (c, a) of the running occupancy; the path, ``length`` long, remembers it."""
     i = c * u64(actor.actions) + a
@@ -36,7 +34,7 @@ def visit(objective, actor, ledger, c, a, w, length):
     return length
 
 
-@njit(cache=True, nogil=True)
+@part
 def rollout(model, objective, actor, ledger, weights, horizon, s, t, pause, length, rng):
     """Play from state ``s`` at step ``t`` to the end, starting afresh at ``pause``, one horizon later, and so on.
 
@@ -61,7 +59,7 @@ def rollout(model, objective, actor, ledger, weights, horizon, s, t, pause, leng
     return length, rng
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def play(model, objective, actor, ledger, weights, horizon, seeds, values, stop):
     """Fill ``values[k]`` with the outcome of the trial of ``seeds[k]`` = (world, actor) under ``actor``.
 
@@ -77,7 +75,7 @@ def play(model, objective, actor, ledger, weights, horizon, seeds, values, stop)
     return values.size
 
 
-@njit(cache=True, nogil=True)
+@part
 def run(model, objective, actor, ledger, weights, horizon, world, dice):
     """Play one trial; afterwards ``ledger.root`` is its occupancy and ``ledger.path`` its pairs."""
     world, dice = u64(world), u64(dice)
@@ -98,7 +96,7 @@ def run(model, objective, actor, ledger, weights, horizon, world, dice):
         t += u64(1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def choose_once(model, objective, actor, ledger, s, h, w, dice):
     """The generator's state after one choice of ``actor``, and the action."""
     dice = advance(u64(dice))
@@ -106,19 +104,19 @@ def choose_once(model, objective, actor, ledger, s, h, w, dice):
     return dice, u64(a)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def start_state(model, world):
     """A start state from the generator state ``world``."""
     return model.restore(model.reset(mix(u64(world))))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def next_state(model, s, a, world):
     """The state after (s, a) with the generator state ``world``."""
     return model.step(model.restore(s), u64(a), mix(u64(world)))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def next_world(world):
     """The generator state after ``world``."""
     return advance(u64(world))

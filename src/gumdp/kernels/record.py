@@ -40,6 +40,12 @@ from numba.extending import (
 
 T = TypeVar("T")
 
+# Three kinds of compiled function. Reference counts of arrays would cost an atomic operation each time an array
+# is handed on, so neither kernels nor their parts keep any: they can't allocate. What allocates says so.
+kernel = numba.njit(cache=True, nogil=True, _nrt=False)  # called from Python
+part = numba.njit(nogil=True, _nrt=False, forceinline=True)  # called from kernels, and always inlined
+allocating = numba.njit(cache=True, nogil=True, _nrt=True)
+
 VERBS = {  # what kernels may ask of a record, with the number of arguments
     # objectives: see gumdp.kernels.scores
     "count": 0, "term": 3, "combine": 2, "price": 5, "rank": 5, "tracks": 0, "grouped": 0, "dense": 0, "value": 1,
@@ -134,7 +140,7 @@ def _register(typ: type, verb: str, arity: int, implementation: Callable[[Any], 
     names = ["self", *(f"arg{k}" for k in range(arity))]
     kind = inspect.Parameter.POSITIONAL_ONLY
     typer.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in names])  # type: ignore[attr-defined]
-    overload_method(typ, verb, strict=False)(typer)
+    overload_method(typ, verb, strict=False, jit_options={"forceinline": True})(typer)
 
 
 def _answer(verb: str) -> Callable[[Any], Any]:
@@ -154,7 +160,7 @@ class Code:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = getattr(function, "py_func", function)
         self.digest = digest_of(self.function)
-        self.compiled = numba.njit(self.function)
+        self.compiled = numba.njit(_nrt=True)(self.function)
 
     def call1(self, a: Any) -> Any:
         return self.function(a)

@@ -21,8 +21,8 @@ The compiler wants every verb of every objective, hence the two traits with what
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from gumdp.kernels.record import allocating
 
 class Separable:
     """A function of sums over cells. To write: ``term`` and ``price``; as needed: the others."""
@@ -81,7 +81,7 @@ class Dense:
         return True
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def whole_value(objective, d):
     """The objective at the cells ``d``, looked at afresh."""
     if objective.dense():

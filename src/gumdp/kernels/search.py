@@ -10,22 +10,21 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
-
-from gumdp.kernels.ledger import commit, settle, worth
+from gumdp.kernels.ledger import commit, recall, settle, worth
 from gumdp.kernels.play import rollout, visit
 from gumdp.kernels.random import advance, below, high, mix
-from gumdp.kernels.record import u64
+from gumdp.kernels.record import allocating, kernel, part, u64
 
 DONE, STOPPED, NOT_A_NUMBER = 0, 1, 2
 
 
 class Tree(NamedTuple):
-    """A search tree of at most ``sibling.size`` nodes, 20 + 16·A bytes each; node 0 is the root."""
+    """A search tree of at most ``sibling.size`` nodes, 16 + 24·A bytes each; node 0 is the root."""
 
-    child: Any  # int32 [nodes · A]: the newest child under an edge, or -1
+    child: Any  # int32 [nodes · A]: the oldest child under an edge, or -1
     visits: Any  # int32 [nodes · A]
-    total: Any  # float64 [nodes · A]: the sum of the returns
+    mean: Any  # float64 [nodes · A]: of the returns
+    doubt: Any  # float64 [nodes · A]: 1/√visits
     sibling: Any  # int32 [nodes]: the next child of the same edge, or -1
     label: Any  # uint64 [nodes]: the key of the state
     plays: Any  # int32 [nodes]: visits of all edges together
@@ -60,7 +59,8 @@ def new_tree(nodes: int, actions: int, steps: int) -> Tree:
     tree = Tree(
         child=np.empty(nodes * actions, np.int32),
         visits=np.empty(nodes * actions, np.int32),
-        total=np.empty(nodes * actions),
+        mean=np.empty(nodes * actions),
+        doubt=np.empty(nodes * actions),
         sibling=np.empty(nodes, np.int32),
         label=np.empty(nodes, np.uint64),
         plays=np.empty(nodes, np.int32),
@@ -83,8 +83,8 @@ def new_tables(n: int) -> Tables:
     return Tables(1.0 / k, 1.0 / np.sqrt(k), np.sqrt(np.log(k)))
 
 
-@njit(cache=True, nogil=True)
-def add_node(tree, node, label, sibling):
+@part
+def add_node(tree, node, label):
     """Make ``node`` a childless, unvisited node."""
     actions = u64(tree.squares.size)
     e = node * actions
@@ -92,22 +92,34 @@ def add_node(tree, node, label, sibling):
     while e < end:
         tree.child[e] = -1
         tree.visits[e] = 0
-        tree.total[e] = 0.0
+        tree.mean[e] = 0.0
+        tree.doubt[e] = 0.0
         e += u64(1)
-    tree.sibling[node] = sibling
+    tree.sibling[node] = -1
     tree.label[node] = label
     tree.plays[node] = 0
 
 
-@njit(cache=True, nogil=True)
+@part
+def adopt(tree, edge, node):
+    """Put ``node`` under ``edge``, behind its oldest child: likely outcomes come early and are found first."""
+    oldest = tree.child[edge]
+    if oldest < 0:
+        tree.child[edge] = node
+    else:
+        tree.sibling[node] = tree.sibling[u64(oldest)]
+        tree.sibling[u64(oldest)] = node
+
+
+@part
 def clear(tree):
     """A tree of nothing but its root."""
-    add_node(tree, u64(0), u64(0), -1)
+    add_node(tree, u64(0), u64(0))
     tree.size[0] = 1
     forget(tree)
 
 
-@njit(cache=True, nogil=True)
+@part
 def forget(tree):
     """Forget what only the search of one decision needs."""
     tree.fresh[:] = 0
@@ -119,7 +131,7 @@ def forget(tree):
     tree.seen[2] = np.nan
 
 
-@njit(cache=True, nogil=True)
+@part
 def select(model, tree, tables, node, s, width, draw):
     """The action to try: one that never was, from a random place on; else the least lower confidence bound."""
     actions = u64(tree.squares.size)
@@ -139,8 +151,7 @@ def select(model, tree, tables, node, s, width, draw):
     a = u64(0)
     while a < actions:
         if model.allowed(s, a):
-            n = u64(tree.visits[first + a])
-            bound = tree.total[first + a] * tables.inverse[n] - bonus * tables.inverse_root[n]
+            bound = tree.mean[first + a] - bonus * tree.doubt[first + a]
             if bound < lowest:
                 lowest = bound
                 best = a
@@ -148,7 +159,7 @@ def select(model, tree, tables, node, s, width, draw):
     return best
 
 
-@njit(cache=True, nogil=True)
+@part
 def find(tree, edge, label):
     """The child of ``edge`` with this label, or -1."""
     node = tree.child[edge]
@@ -157,14 +168,16 @@ def find(tree, edge, label):
     return node
 
 
-@njit(cache=True, nogil=True)
-def back_up(tree, depth, value):
+@part
+def back_up(tree, tables, depth, value):
     """Add a return to the edges of this iteration."""
     j = u64(0)
     while j < depth:
         e = u64(tree.edges[j])
-        tree.visits[e] += 1
-        tree.total[e] += value
+        n = u64(tree.visits[e] + 1)
+        tree.visits[e] = n
+        tree.mean[e] += (value - tree.mean[e]) * tables.inverse[n]
+        tree.doubt[e] = tables.inverse_root[n]
         tree.plays[u64(tree.nodes[j])] += 1
         j += u64(1)
     if tree.seen[0] > tree.seen[1]:
@@ -177,7 +190,7 @@ def back_up(tree, depth, value):
     tree.seen[1] = max(tree.seen[1], value)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search(model, objective, actor, ledger, tree, tables, rules, weights, horizon, root, t0, iterations, rng, stop):
     """Run ``iterations`` iterations from state ``root`` at step ``t0``.
 
@@ -193,7 +206,7 @@ def search(model, objective, actor, ledger, tree, tables, rules, weights, horizo
         s = model.restore(root)
         t, pause, node, depth, length = t0, first_pause, u64(0), u64(0), u64(0)
         if actor.tracks() and objective.tracks():
-            ledger.z[:] = ledger.z_root
+            recall(ledger)
         width = rules.exploration
         if rules.scaled:
             width *= max(0.0, tree.seen[1] - tree.seen[0])
@@ -219,8 +232,8 @@ def search(model, objective, actor, ledger, tree, tables, rules, weights, horizo
             child = find(tree, edge, label)
             if child < 0:
                 new = u64(tree.size[0])
-                add_node(tree, new, label, tree.child[edge])
-                tree.child[edge] = new
+                add_node(tree, new, label)
+                adopt(tree, edge, new)
                 tree.size[0] += 1
                 break
             node = u64(child)
@@ -229,30 +242,27 @@ def search(model, objective, actor, ledger, tree, tables, rules, weights, horizo
         value = settle(objective, ledger, length)
         if not np.isfinite(value):
             return NOT_A_NUMBER, rng
-        back_up(tree, depth, value)
+        back_up(tree, tables, depth, value)
     return DONE, rng
 
 
-@njit(cache=True, nogil=True)
-def recommend(visits, total, by_value):
+@part
+def recommend(visits, mean, by_value):
     """The action to take: most visits (then least mean), or least mean (then most visits); then the first."""
-    best, best_mean, best_visits = -1, np.inf, 0
+    best = -1
     for a in range(visits.size):
-        n = visits[a]
-        if n > 0:
-            mean = total[a] / n
+        if visits[a] > 0:
             if best < 0:
-                better = True
+                best = a
             elif by_value:
-                better = mean < best_mean or (mean == best_mean and n > best_visits)
-            else:
-                better = n > best_visits or (n == best_visits and mean < best_mean)
-            if better:
-                best, best_mean, best_visits = a, mean, n
+                if mean[a] < mean[best] or (mean[a] == mean[best] and visits[a] > visits[best]):
+                    best = a
+            elif visits[a] > visits[best] or (visits[a] == visits[best] and mean[a] < mean[best]):
+                best = a
     return best
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def reroot(tree, spare, action, label):
     """Copy into ``spare`` the subtree below the root's ``action`` and the outcome ``label``, as its own tree.
 
@@ -274,14 +284,18 @@ def reroot(tree, spare, action, label):
         while a < actions:
             mine, theirs = k * actions + a, old * actions + a
             spare.visits[mine] = tree.visits[theirs]
-            spare.total[mine] = tree.total[theirs]
+            spare.mean[mine] = tree.mean[theirs]
+            spare.doubt[mine] = tree.doubt[theirs]
             spare.child[mine] = -1
             node = tree.child[theirs]
             while node >= 0:
                 order[size] = node
                 spare.label[size] = tree.label[u64(node)]
-                spare.sibling[size] = spare.child[mine]
-                spare.child[mine] = size
+                spare.sibling[size] = -1
+                if spare.child[mine] < 0:
+                    spare.child[mine] = size
+                else:
+                    spare.sibling[size - u64(1)] = size
                 size += u64(1)
                 node = tree.sibling[u64(node)]
             a += u64(1)
@@ -289,13 +303,14 @@ def reroot(tree, spare, action, label):
     spare.size[0] = size
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def copy_tree(tree, larger):
     """Make ``larger`` hold what ``tree`` does."""
     n, edges = tree.size[0], tree.size[0] * tree.squares.size
     larger.child[:edges] = tree.child[:edges]
     larger.visits[:edges] = tree.visits[:edges]
-    larger.total[:edges] = tree.total[:edges]
+    larger.mean[:edges] = tree.mean[:edges]
+    larger.doubt[:edges] = tree.doubt[:edges]
     larger.sibling[:n] = tree.sibling[:n]
     larger.label[:n] = tree.label[:n]
     larger.plays[:n] = tree.plays[:n]
@@ -306,20 +321,20 @@ def copy_tree(tree, larger):
     larger.seen[:] = tree.seen
 
 
-@njit(cache=True, nogil=True)
+@part
 def spread(rng, k):
     """The k-th of many independent generator states that come from one."""
     return mix(u64(rng) ^ mix(u64(k)))
 
 
-@njit(cache=True, nogil=True)
+@part
 def make_room(tree, tables, iterations):
     """Start afresh if the tree or the tables could overflow in so many iterations."""
     if tree.size[0] + iterations > tree.sibling.size or tree.plays[0] + iterations >= tables.inverse.size:
         clear(tree)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def plan_trial(model, objective, actor, ledger, tree, spare, tables, rules, weights, horizon, iterations, seeds, stop):
     """Play one trial from the generator states ``seeds`` = (world, search).
 
@@ -339,7 +354,7 @@ def plan_trial(model, objective, actor, ledger, tree, spare, tables, rules, weig
         )
         if status != DONE:
             return status, np.nan
-        a = recommend(tree.visits[:actions], tree.total[:actions], rules.by_value)
+        a = recommend(tree.visits[:actions], tree.mean[:actions], rules.by_value)
         commit(objective, ledger, model.cell(s), a, actions, weights[t])
         world = advance(world)
         s = model.step(model.restore(s), u64(a), mix(world))

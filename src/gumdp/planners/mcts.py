@@ -210,7 +210,7 @@ class Desk:
     @property
     def most(self) -> int:
         """The nodes that fit into MEMORY."""
-        return MEMORY // (20 + 16 * self.problem.shape[1])
+        return MEMORY // (16 + 24 * self.problem.shape[1])
 
     def ensure(self, more: int) -> int:
         """Make room for ``more`` further nodes; return how many there can be."""
@@ -297,10 +297,9 @@ class _SearchPolicy(Policy):
         actions = self.problem.shape[1]
         trees = [desk.tree for desk in self._desks]
         visits = sum(tree.visits[:actions].astype(np.int64) for tree in trees)
-        total = sum(tree.total[:actions] for tree in trees)
-        action = int(recommend(visits, total, self.planner.choice == "value"))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            values = total / visits
+        with np.errstate(invalid="ignore"):
+            values = sum(tree.visits[:actions] * tree.mean[:actions] for tree in trees) / visits
+        action = int(recommend(visits, values, self.planner.choice == "value"))
         return Decision(
             action=action,
             name=self.problem.model.action_name(action),

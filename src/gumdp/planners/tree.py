@@ -46,8 +46,8 @@ class SearchTree:
         labels = tree.label[rows].astype(np.int64)
         labels[0] = label
         visits = tree.visits[: size * actions].reshape(size, actions)[rows].astype(np.int64)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            values = tree.total[: size * actions].reshape(size, actions)[rows] / visits
+        values = tree.mean[: size * actions].reshape(size, actions)[rows]
+        values = np.where(visits > 0, values, np.nan)
         return cls(np.array(parent), np.array(action), labels, np.array(depth), visits, values)
 
     def children(self, node: int, action: int) -> Ints:
