@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from gumdp.errors import GumdpError as GumdpError
     from gumdp.evaluation import evaluate as evaluate
     from gumdp.evaluation import run_trial as run_trial
+    from gumdp.models.gymnasium import from_gymnasium as from_gymnasium
     from gumdp.models.simulator import Simulator as Simulator
     from gumdp.models.tabular import Tabular as Tabular
     from gumdp.objectives.base import Objective as Objective
@@ -59,6 +60,7 @@ _HOMES = {
     "entropic": "gumdp.objectives.risk",
     "evaluate": "gumdp.evaluation",
     "expected_occupancy": "gumdp.occupancy",
+    "from_gymnasium": "gumdp.models.gymnasium",
     "normalized": "gumdp.objectives.compose",
     "run_trial": "gumdp.evaluation",
     "zoo": "gumdp.zoo",

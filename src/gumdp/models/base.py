@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gumdp.models.source import Source
+
 
 class Model(ABC):
     """A world to plan in: states, actions, and what happens. The occupancy counts (cell, action) pairs.
@@ -20,6 +22,8 @@ class Model(ABC):
     action_names: tuple[str, ...] | None
     available: NDArray[np.bool_] | None  # [S, A]: which actions there are; None: all
     grid: tuple[int, int] | None  # rows, columns: how to draw the cells
+    axes: tuple[str, str] | None = None  # what goes down the rows and along the columns of the grid
+    source: Source | None = None  # the environment or the data that the model was made of
 
     @abstractmethod
     def world(self) -> Any:
