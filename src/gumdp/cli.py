@@ -1,0 +1,228 @@
+"""The command line: parse, call one function, print.
+
+Results go to standard output, for people or with ``--json`` as one JSON object; progress goes to standard error
+when that is a terminal. Bad input ends with one sentence and the exit code 2. What takes time to import is
+imported by the command that needs it.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import gumdp
+from gumdp.errors import GumdpError, unknown
+from gumdp.planners import registry
+from gumdp.report import data
+from gumdp.zoo.registry import find
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PIPE_WIDTH = 160  # columns, where there is no terminal to ask
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    with contextlib.suppress(AttributeError):  # a stream of another kind, in tests
+        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # a terminal may lack the bars
+    try:
+        code = program.main(args, prog_name="gumdp", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except (GumdpError, click.ClickException) as error:
+        return _complain(error.format_message() if isinstance(error, click.ClickException) else str(error), 2)
+    except MemoryError:
+        return _complain("that needs more memory than there is; ask for less.", 2)
+    except (KeyboardInterrupt, Interrupted):
+        return _complain("interrupted.", 130)
+    except BrokenPipeError:  # the reader, head for instance, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if os.environ.get("GUMDP_TRACEBACK"):
+            raise
+        return _complain(f"{type(error).__name__}: {error} (a bug; GUMDP_TRACEBACK=1 shows where)", 1)
+
+
+def _complain(message: str, code: int) -> int:
+    print("gumdp:", " ".join(message.split()), file=sys.stderr)
+    return code
+
+
+class Interrupted(Exception):
+    """Ctrl-C."""
+
+
+class Program(click.Group):
+    """A group of commands that leaves it to ``main`` what to say on Ctrl-C."""
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except KeyboardInterrupt:
+            raise Interrupted from None
+
+
+@click.group(cls=Program, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(gumdp.__version__, "--version", message="gumdp %(version)s")
+@click.pass_context
+def program(context: click.Context) -> None:
+    """Plan when the goal is a function of where you spend your time, and you get one run."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+# --- what commands have in common ---
+
+
+def _names(context: click.Context, parameter: click.Parameter, start: str) -> list[str]:
+    return [name for name in gumdp.zoo.names() if name.startswith(start)]
+
+
+def _option(option: registry.Option) -> Callable[[Any], Any]:
+    """A planner's option as an option of the command line."""
+    flag = option.name.replace("_", "-")
+    if option.kind is bool:
+        return click.option(f"--{flag}/--no-{flag}", option.name, default=None, help=option.help)
+    kind: Any = click.Choice(option.kind) if isinstance(option.kind, tuple) else option.kind
+    return click.option(f"--{flag}", option.name, type=kind, default=None, help=option.help)
+
+
+def takes_problem(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command gets ``name``, ``changes`` (of the problem's options) and ``as_json``."""
+    command = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
+    text = "Change an option of the problem, e.g. --set horizon=20. Can be given again."
+    command = click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help=text)(command)
+    return click.argument("name", shell_complete=_names)(command)
+
+
+def takes_planner(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command gets ``planner`` and every option of every planner, None where not given."""
+    for option in reversed(registry.options()):
+        command = _option(option)(command)
+    command = click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same result.")(command)
+    text = f"One of {', '.join(registry.names())}."
+    return click.option("--planner", default="mcts", show_default=True, metavar="PLANNER", help=text)(command)
+
+
+def _load(name: str, changes: tuple[str, ...]) -> gumdp.Problem:
+    entry = find(name)
+    options = {}
+    for change in changes:
+        key, equals, text = change.partition("=")
+        if not equals:
+            raise GumdpError(f"--set takes NAME=VALUE, for instance --set horizon=20, not {change!r}.")
+        if key not in entry.options:
+            raise unknown(f"option of {name}", key, entry.options)
+        try:
+            options[key] = ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            options[key] = text
+    return gumdp.zoo.load(name, **options)
+
+
+def _make(name: str, options: dict[str, Any]) -> Any:
+    return registry.make(name, **{key: value for key, value in options.items() if value is not None})
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
+
+
+def _print_json(result: dict[str, Any]) -> None:
+    print(json.dumps(data.plain(result), allow_nan=False))
+
+
+@contextlib.contextmanager
+def _progress(what: str) -> Iterator[Callable[[int, int, float], None]]:
+    """A function (done, in all, value so far) that shows how far things are, if standard error is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda done, total, value: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    remark = TextColumn("{task.fields[remark]}")
+    with Progress(*columns, remark, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None, remark="compiling takes a few seconds, the first time")
+
+        def show(done: int, total: int, value: float) -> None:
+            bar.update(task, completed=done, total=total, remark="" if value != value else f"value {value:.4g}")
+
+        yield show
+
+
+# --- the commands ---
+
+
+@program.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def list_problems(as_json: bool) -> None:
+    """The named problems and what is known of each."""
+    from gumdp.report import listing
+
+    entries = gumdp.zoo.entries()
+    if as_json:
+        _print_json({"problems": [listing.entry_data(entry) for entry in entries]})
+    else:
+        _console().print(listing.problem_table(entries))
+
+
+@program.command()
+@takes_problem
+@takes_planner
+def plan(name: str, changes: tuple[str, ...], as_json: bool, planner: str, seed: int, **options: Any) -> None:
+    """Play one trial, and show what happened and where the time went."""
+    problem, actor = _load(name, changes), _make(planner, options)
+    with _progress(name) as report:
+        trial = gumdp.run_trial(
+            problem, actor, seed, on_decision=lambda t, decision: report(t + 1, problem.steps, decision.value)
+        )
+    if as_json:
+        _print_json(data.trial_data(name, planner, trial))
+    else:
+        from gumdp.report import terminal
+
+        console = _console()
+        title = f"{name} · {trial.planner} · seed {seed}"
+        console.print(terminal.trial_view(title, problem, trial, _known(name, changes), console.width))
+
+
+@program.command()
+@takes_problem
+@takes_planner
+@click.option("--trials", type=int, default=100, show_default=True, help="How many independent trials.")
+@click.option("--workers", type=int, default=None, help="Threads, all cores by default; they don't change the values.")
+def evaluate(
+    name: str, changes: tuple[str, ...], as_json: bool, planner: str, seed: int, trials: int, workers: int | None,
+    **options: Any,
+) -> None:  # fmt: skip
+    """Play many independent trials, and show their mean and how sure it is."""
+    problem, actor = _load(name, changes), _make(planner, options)
+    with _progress(name) as report:
+        result = gumdp.evaluate(problem, actor, trials, seed, workers=workers, progress=report)
+    if as_json:
+        _print_json(data.evaluation_data(name, planner, result))
+    else:
+        from gumdp.report import terminal
+
+        title = f"{name} · {result.planner} · seed {seed}"
+        _console().print(terminal.evaluation_view(title, result, _known(name, changes)))
+
+
+def _known(name: str, changes: tuple[str, ...]) -> str:
+    """What is known of the problem, unless it was changed."""
+    from gumdp.report.listing import known_values
+
+    return "" if changes else known_values(find(name))

@@ -1,0 +1,77 @@
+"""Results as plain dictionaries: what the commands print with ``--json``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gumdp.results import Decision, Evaluation, Trial
+
+
+def plain(value: Any) -> Any:
+    """``value`` as JSON has it: lists for arrays, null for numbers that are not finite.
+
+    >>> import numpy as np
+    >>> plain({"a": np.array([1.0, np.nan]), "b": np.int64(2)})
+    {'a': [1.0, None], 'b': 2}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):  # an array or a number of NumPy's
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def evaluation_data(setting: str, planner: str, result: Evaluation) -> dict[str, Any]:
+    """An evaluation of the named planner in the named setting."""
+    return {
+        "setting": setting,
+        "planner": planner,
+        "parameters": result.planner,
+        "trials": result.values.size,
+        "seed": result.seed,
+        "values": result.values,
+        "mean": result.mean,
+        "standard_error": result.standard_error,
+        "ci90": result.ci(0.9),
+        "cvar90": result.cvar(0.9),
+        "certainty_equivalent": result.certainty_equivalent,
+        "seconds": result.seconds,
+    }
+
+
+def trial_data(setting: str, planner: str, trial: Trial) -> dict[str, Any]:
+    """A trial of the named planner in the named setting."""
+    return {
+        "setting": setting,
+        "planner": planner,
+        "parameters": trial.planner,
+        "seed": trial.seed,
+        "value": trial.value,
+        "states": trial.states,
+        "actions": trial.actions,
+        "cells": trial.cells,
+        "occupancy": trial.occupancy,
+        "decisions": [decision_data(d) for d in trial.decisions if d.values is not None],
+        "seconds": trial.seconds,
+    }
+
+
+def decision_data(decision: Decision) -> dict[str, Any]:
+    """A decision with its evidence."""
+    return {
+        "action": decision.action,
+        "values": decision.values,
+        "errors": decision.errors,
+        "visits": decision.visits,
+        "iterations": decision.iterations,
+        "depth": decision.depth,
+        "nodes": decision.nodes,
+        "seconds": decision.seconds,
+    }

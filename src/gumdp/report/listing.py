@@ -1,0 +1,56 @@
+"""The named problems as a table. Cheap to import: the list is there at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from gumdp.zoo.registry import Entry
+
+
+def number(value: float) -> str:
+    """``value`` with four significant digits."""
+    return f"{value:.4g}"
+
+
+def problem_table(entries: Sequence[Entry]) -> RenderableType:
+    """The named problems and what is known of each."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("name", style="cyan", no_wrap=True)
+    table.add_column("S × A", no_wrap=True)
+    table.add_column("horizon", justify="right", no_wrap=True)
+    table.add_column("discount", justify="right", no_wrap=True)
+    table.add_column("objective", no_wrap=True)
+    table.add_column("what it is", ratio=3)
+    table.add_column("known values", ratio=2)
+    for entry in entries:
+        size = f"{entry.shape[0]} × {entry.shape[1]}" if entry.shape else "–"
+        step = [str(entry.options.get(key, "–")) for key in ("horizon", "discount")]
+        table.add_row(entry.name, size, *step, entry.objective or "–", entry.summary, known_values(entry) or "–")
+    return table
+
+
+def known_values(entry: Entry) -> str:
+    """The optimum and the published values of a named problem, in a line."""
+    parts = [f"optimum {number(entry.optimum)}"] if entry.optimum is not None else []
+    if entry.published:
+        parts.append("published: " + ", ".join(f"{who} {number(value)}" for who, value in entry.published.items()))
+    return "; ".join(parts)
+
+
+def entry_data(entry: Entry) -> dict[str, Any]:
+    """A named problem as a plain dictionary."""
+    states, actions = entry.shape or (None, None)
+    return {
+        "name": entry.name,
+        "summary": entry.summary,
+        "objective": entry.objective,
+        "states": states,
+        "actions": actions,
+        "options": dict(entry.options),
+        "optimum": entry.optimum,
+        "published": dict(entry.published),
+    }

@@ -1,0 +1,185 @@
+"""Results drawn for a terminal: readable at a glance, in colour or without."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from gumdp.objectives.base import Array
+from gumdp.report.listing import number
+
+if TYPE_CHECKING:
+    from gumdp.models.base import Model
+    from gumdp.problem import Problem
+    from gumdp.results import Evaluation, Trial
+
+SHADES = "·░▒▓█"  # none, then ever more
+SEGMENTS = "█▒▓░#=+-"  # one for each action, over and over
+COLOURS = ("cyan", "yellow", "magenta", "green", "blue", "red", "bright_black", "white")
+ARROWS = {"left": "←", "right": "→", "up": "↑", "down": "↓", "stay": "•"}
+LINES = 12  # of a trajectory
+BARS = 16  # states that get a bar
+SPARKS = "▁▂▃▄▅▆▇█"
+
+
+def state_label(model: Model, cell: int) -> str:
+    """The name of a state, or s and its number."""
+    return model.state_name(cell) if model.state_names else f"s{cell}"
+
+
+def action_label(model: Model, action: int) -> str:
+    """The name of an action, or a and its number."""
+    return model.action_name(action) if model.action_names else f"a{action}"
+
+
+def trial_view(title: str, problem: Problem, trial: Trial, known: str, width: int) -> RenderableType:
+    """A trial: its value, what happened, and where the time was spent."""
+    facts = f"value {number(trial.value)}"
+    if trial.decisions and not math.isnan(trial.decisions[0].value):
+        facts += f", expected {number(trial.decisions[0].value)} by the planner before the first step"
+    parts: list[RenderableType] = [
+        Text(title, style="bold"),
+        Text(f"{facts} ({trial.actions.size} steps, {trial.seconds:.2g} s)"),
+    ]
+    if known:
+        parts.append(Text(known, style="dim"))
+    parts += [Text(), Text("trajectory: state –action→ next state", style="bold"), *trajectory(problem, trial, width)]
+    parts += [Text(), *occupancy_view(problem.model, trial.occupancy, width)]
+    return Group(*parts)
+
+
+def trajectory(problem: Problem, trial: Trial, width: int) -> list[Text]:
+    """The states and actions in lines of at most ``width``, each after the number of its first step."""
+    margin = len(str(trial.actions.size)) + 2
+    lines: list[tuple[int, list[str]]] = []
+    room = 0
+    for step, token in _tokens(problem, trial):
+        if room < len(token) + 1 or step % problem.horizon == 0:
+            lines.append((step, []))
+            room = width - margin
+        lines[-1][1].append(token)
+        room -= len(token) + 1
+    left_out = lines[LINES - 2 : -1] if len(lines) > LINES else []
+    drawn = []
+    for line in lines:
+        if not left_out or line not in left_out:
+            drawn.append(Text.assemble((f"{line[0]:>{margin - 2}}  ", "dim"), " ".join(line[1])))
+        elif line is left_out[0]:
+            drawn.append(Text(f"{'':>{margin}}… {lines[-1][0] - line[0]} more steps (--json has them all) …", "dim"))
+    return drawn
+
+
+def _tokens(problem: Problem, trial: Trial) -> Iterator[tuple[int, str]]:
+    """(step, text) of each stretch of one and the same state and action."""
+    model = problem.model
+    steps = zip(trial.cells.tolist(), trial.actions.tolist(), strict=True)
+    alike = groupby(enumerate(steps), key=lambda item: (item[0] // problem.horizon, item[1]))
+    for (_, (cell, action)), group in alike:
+        stretch = [step for step, _ in group]
+        times = f"×{len(stretch)}" if len(stretch) > 1 else ""
+        yield stretch[0], f"{state_label(model, cell)} –{action_label(model, action)}{times}→"
+
+
+def occupancy_view(model: Model, occupancy: Array, width: int) -> list[RenderableType]:
+    """The occupancy as a map, where the states are squares of a grid, else as a bar for each state."""
+    if model.grid is not None and 2 * model.grid[1] <= width and model.grid[0] <= 60:
+        return grid_map(model, occupancy, model.grid, width)
+    return bars(model, occupancy, width)
+
+
+def grid_map(model: Model, occupancy: Array, grid: tuple[int, int], width: int) -> list[RenderableType]:
+    """A square for each state: the darker, the more time was spent there; with the share and the usual action."""
+    mass = occupancy.sum(axis=1).reshape(grid)
+    usual = occupancy.argmax(axis=1).reshape(grid)
+    arrows = [ARROWS.get(model.action_name(a).lower(), "") for a in range(occupancy.shape[1])]
+    roomy = 9 * grid[1] <= width
+    heading = "occupancy: share of the time in each square, %"
+    lines: list[RenderableType] = [Text(heading + (", and the usual action" if roomy and all(arrows) else ""), "bold")]
+    for r in range(grid[0]):
+        line = Text()
+        for c in range(grid[1]):
+            level = _level(mass[r, c] / mass.max())
+            line.append(SHADES[level] * 2, COLOURS[0] if level else "dim")
+            if roomy:
+                share = f"{100 * mass[r, c]:5.1f}" if mass[r, c] > 0 else "     "
+                line.append(share + (arrows[usual[r, c]] if all(arrows) and mass[r, c] > 0 else " ") + " ")
+        lines.append(line)
+    return lines
+
+
+def _level(share: float) -> int:
+    return 0 if share <= 0.0 else min(4, 1 + int(share * 4.0))
+
+
+def bars(model: Model, occupancy: Array, width: int) -> list[RenderableType]:
+    """A bar for each state, made of a segment for each action; only the longest where there are many."""
+    mass = occupancy.sum(axis=1)
+    states, actions = occupancy.shape
+    shown = np.arange(states) if states <= BARS else np.sort(np.argsort(-mass, kind="stable")[:BARS])
+    shown = shown[mass[shown] > 0.0] if states > BARS else shown
+    legend = Text("occupancy: share of the time in each state, %   ", "bold")
+    for a in range(actions):
+        legend.append(f"{_segment(a)} {action_label(model, a)}  ", COLOURS[a % len(COLOURS)])
+    margin = max(len(state_label(model, int(s))) for s in shown)
+    room = max(10, width - margin - 9)
+    lines: list[RenderableType] = [legend]
+    for s in shown:
+        line = Text(f"{state_label(model, int(s)):>{margin}} {100 * mass[s]:5.1f} ")
+        for a, length in enumerate(_lengths(occupancy[s] / mass.max() * room)):
+            line.append(_segment(a) * length, COLOURS[a % len(COLOURS)])
+        lines.append(line)
+    if len(shown) < states:
+        visited = np.count_nonzero(mass)
+        rest = 100.0 * (1.0 - mass[shown].sum())
+        lines.append(Text(f"{visited} of {states} states were visited; those not shown hold {rest:.1f} %", "dim"))
+    return lines
+
+
+def _segment(action: int) -> str:
+    return SEGMENTS[action % len(SEGMENTS)]
+
+
+def _lengths(sizes: Array) -> list[int]:
+    """Whole numbers near ``sizes`` whose sum is the rounded sum of all."""
+    ends = np.rint(np.cumsum(sizes)).astype(int)
+    return [int(n) for n in np.diff(ends, prepend=0)]
+
+
+def evaluation_view(title: str, result: Evaluation, known: str) -> RenderableType:
+    """The statistics of an evaluation, and the distribution of its values."""
+    low, high = result.ci(0.9)
+    parts: list[RenderableType] = [
+        Text(title, style="bold"),
+        Text(f"mean {number(result.mean)}, 90 % interval [{number(low)}, {number(high)}], {_effort(result)}"),
+    ]
+    if result.beta is not None:
+        parts.append(Text(f"certainty equivalent {number(result.certainty_equivalent)} at risk {result.beta:g}"))
+    if result.values.size > 1:
+        spread = f"{number(result.values.min())} {sparkline(result.values)} {number(result.values.max())}"
+        parts.append(
+            Text(f"values {spread}, median {number(result.quantile(0.5))}, worst tenth {number(result.cvar())}")
+        )
+    if known:
+        parts.append(Text(known, style="dim"))
+    return Group(*parts)
+
+
+def _effort(result: Any) -> str:
+    many = "trial" if result.values.size == 1 else "trials"
+    return f"{result.values.size} {many}, {result.seconds:.2g} s"
+
+
+def sparkline(values: Array, bins: int = 24) -> str:
+    """The histogram of ``values`` as a row of little bars.
+
+    >>> sparkline(np.array([0.0, 0.0, 0.0, 1.0]), bins=2)
+    '█▃'
+    """
+    counts, _ = np.histogram(values, bins=bins)
+    return "".join(SPARKS[math.ceil(n / counts.max() * 7)] if n else " " for n in counts)
