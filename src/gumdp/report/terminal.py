@@ -179,7 +179,7 @@ def sparkline(values: Array, bins: int = 24) -> str:
     """The histogram of ``values`` as a row of little bars.
 
     >>> sparkline(np.array([0.0, 0.0, 0.0, 1.0]), bins=2)
-    '█▃'
+    '█▄'
     """
     counts, _ = np.histogram(values, bins=bins)
     return "".join(SPARKS[math.ceil(n / counts.max() * 7)] if n else " " for n in counts)
