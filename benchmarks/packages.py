@@ -1,0 +1,118 @@
+"""Tree-search packages that one can install, on the same work: the root of m1-entropy, 100-step rollouts.
+
+Each is optional: what is not installed is skipped with a word (``pip install mctx mcts`` to have them).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from typing import Any
+
+import numpy as np
+
+import gumdp
+from benchmarks.search import ITERATIONS, Bench
+from benchmarks.timing import best
+
+
+def rows(repeats: int) -> list[dict[str, Any]]:
+    """µs an iteration of each package that is here, and how many times ours that is."""
+    problem = gumdp.zoo.load("m1-entropy")
+    ours = best({"ours": Bench(problem, gumdp.MCTS.paper(ITERATIONS)).at_root}, repeats)["ours"] / ITERATIONS
+    table: list[dict[str, Any]] = [{"package": "gumdp", "us_an_iteration": ours * 1e6, "ratio": 1.0}]
+    for name, measure in (("mctx", with_mctx), ("mcts", with_mcts)):
+        if importlib.util.find_spec(name) is None:
+            table.append({"package": name, "skipped": "not installed"})
+            continue
+        seconds = measure(problem)
+        table.append({"package": name, "us_an_iteration": seconds * 1e6, "ratio": seconds / ours})
+    return table
+
+
+def with_mcts(problem: Any, iterations: int = 100) -> float:
+    """Seconds an iteration of ``mcts``: states as objects, one player."""
+    from mcts import mcts
+
+    cumulative = problem.model.dense().cumsum(axis=2)
+    rng = np.random.default_rng(0)
+
+    class State:
+        def __init__(self, state: int, occupancy: Any, step: int) -> None:
+            self.state, self.occupancy, self.step = state, occupancy, step
+
+        def getCurrentPlayer(self) -> int:  # noqa: N802
+            return 1
+
+        def getPossibleActions(self) -> list[int]:  # noqa: N802
+            return list(range(problem.shape[1]))
+
+        def takeAction(self, action: int) -> State:  # noqa: N802
+            occupancy = self.occupancy.copy()
+            occupancy[self.state, action] += problem.weights[self.step]
+            draw = np.searchsorted(cumulative[self.state, action], rng.random())
+            return State(min(int(draw), problem.shape[0] - 1), occupancy, self.step + 1)
+
+        def isTerminal(self) -> bool:  # noqa: N802
+            return self.step == problem.steps
+
+        def getReward(self) -> float:  # noqa: N802
+            return -problem.value(self.occupancy)
+
+    searcher = mcts(iterationLimit=iterations)
+    began = time.perf_counter()
+    searcher.search(initialState=State(0, np.zeros(problem.shape), 0))
+    return (time.perf_counter() - began) / iterations
+
+
+def with_mctx(problem: Any, batch: int = 128, simulations: int = 200) -> float:
+    """Seconds an iteration of ``mctx``: a batch of searches, rollouts to the horizon as leaf values."""
+    import jax
+    import jax.numpy as jnp
+    import mctx
+
+    logits = jnp.log(jnp.asarray(problem.model.dense()))
+    weights = jnp.asarray(problem.weights)
+    states, actions = problem.shape
+
+    def move(key: Any, world: Any, action: Any) -> Any:
+        state, occupancy, t = world
+        here = jax.nn.one_hot(state * actions + action, states * actions)
+        after = jax.random.categorical(key, logits[state, action])
+        live = t < problem.steps
+        occupancy = occupancy + jnp.where(live, weights[jnp.minimum(t, problem.steps - 1)], 0.0) * here
+        return jnp.where(live, after, state), occupancy, jnp.minimum(t + 1, problem.steps)
+
+    def rollout(key: Any, world: Any) -> Any:
+        def body(k: Any, carry: Any) -> Any:
+            key, world = carry
+            key, one, two = jax.random.split(key, 3)
+            return key, move(one, world, jax.random.randint(two, (), 0, actions))
+
+        _, (_, occupancy, _) = jax.lax.fori_loop(0, problem.steps, body, (key, world))
+        return -jnp.sum(jax.scipy.special.xlogy(occupancy, occupancy))
+
+    def recurrent(parameters: Any, key: Any, action: Any, world: Any) -> Any:
+        keys = jax.random.split(key, 2 * batch).reshape(2, batch, -1)
+        after = jax.vmap(move)(keys[0], world, action)
+        over = after[2] >= problem.steps
+        value = jax.vmap(rollout)(keys[1], after)
+        output = mctx.RecurrentFnOutput(
+            reward=jnp.where(over, value, 0.0),
+            discount=jnp.where(over, 0.0, 1.0),
+            prior_logits=jnp.zeros((batch, actions)),
+            value=jnp.where(over, 0.0, value),
+        )
+        return output, after
+
+    @jax.jit
+    def plan(key: Any) -> Any:
+        zeros = jnp.zeros(batch, jnp.int32)
+        world = (zeros, jnp.zeros((batch, states * actions)), zeros)
+        root = mctx.RootFnOutput(prior_logits=jnp.zeros((batch, actions)), value=jnp.zeros(batch), embedding=world)
+        return mctx.muzero_policy(None, key, root, recurrent, num_simulations=simulations).action
+
+    plan(jax.random.PRNGKey(0)).block_until_ready()
+    began = time.perf_counter()
+    plan(jax.random.PRNGKey(1)).block_until_ready()
+    return (time.perf_counter() - began) / (batch * simulations)

@@ -1,0 +1,103 @@
+"""How close a search comes to the bare rollouts that it contains, and how far it is from plain Python."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gumdp
+from benchmarks.limit import bare, in_c, start_of
+from benchmarks.timing import best
+from gumdp.kernels.ledger import new_ledger
+from gumdp.kernels.search import clear, plan_trial, search
+from gumdp.planners.mcts import Desk
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+ITERATIONS = 4000
+PROBLEMS = ("m1-entropy", "frozenlake-entropy", "taxi-entropy", "mountaincar-entropy")
+
+
+class Bench:
+    """One planner on one problem, ready to be timed."""
+
+    def __init__(self, problem: Any, planner: Any) -> None:
+        self.problem, self.iterations = problem, planner.iterations
+        self.world, self.score = problem.model.world(), problem.score
+        self.desk = Desk(planner, problem, planner.iterations)
+        self.ledger = new_ledger(problem.score, problem.shape, problem.steps)
+        self.stop = np.zeros(1, np.uint8)
+        self.start = start_of(problem)
+
+    def at_root(self) -> None:
+        """One decision at the first step."""
+        desk, problem = self.desk, self.problem
+        clear(desk.tree)
+        search(
+            self.world, self.score, desk.actor, self.ledger, desk.tree, desk.tables, desk.rules, problem.weights,
+            np.uint64(problem.horizon), self.start, np.uint64(0), self.iterations, np.uint64(7), self.stop,
+        )  # fmt: skip
+
+    def whole_trial(self) -> None:
+        """A whole trial."""
+        desk, problem = self.desk, self.problem
+        ledger = new_ledger(problem.score, problem.shape, problem.steps)
+        plan_trial(
+            self.world, self.score, desk.actor, ledger, desk.tree, desk.spare, desk.tables, desk.rules,
+            problem.weights, problem.horizon, self.iterations, np.array([1, 2], np.uint64), self.stop,
+        )  # fmt: skip
+
+    def bare_root(self) -> None:
+        """The rollouts of ``at_root``, bare."""
+        bare(self.world, self.start, self.iterations, np.uint64(self.problem.steps), np.uint64(7))
+
+    def bare_trial(self) -> None:
+        """The rollouts of ``whole_trial``, bare."""
+        for left in range(self.problem.steps, 0, -1):
+            bare(self.world, self.start, self.iterations, np.uint64(left), np.uint64(7))
+
+
+def against_limit(name: str, repeats: int) -> dict[str, Any]:
+    """The paper's search and ours at the root and over a trial, with the limit taken in the same rounds."""
+    problem = gumdp.zoo.load(name)
+    paper, ours = Bench(problem, gumdp.MCTS.paper(ITERATIONS)), Bench(problem, gumdp.MCTS(ITERATIONS))
+    root = {"paper": paper.at_root, "ours": ours.at_root, "bare": paper.bare_root}
+    table = getattr(paper.world, "limits", None)
+    if table is not None and (c := in_c(paper.world)):
+        root["C"] = lambda: c(int(paper.start), ITERATIONS, problem.steps, 7)
+    times = best(root, repeats)
+    trial = best({"paper": paper.whole_trial, "ours": ours.whole_trial, "bare": paper.bare_trial}, max(2, repeats // 5))
+    row: dict[str, Any] = {
+        "problem": name,
+        "us_an_iteration": times["paper"] / ITERATIONS * 1e6,
+        "bare_us": times["bare"] / ITERATIONS * 1e6,
+        "bare_ns_a_step": times["bare"] / ITERATIONS / problem.steps * 1e9,
+        "ratio_root": times["paper"] / times["bare"],
+        "trial_seconds": trial["paper"],
+        "ratio_trial": trial["paper"] / trial["bare"],
+        "ours_us_an_iteration": times["ours"] / ITERATIONS * 1e6,
+        "ours_to_paper_root": times["ours"] / times["paper"],
+        "ours_to_paper_trial": trial["ours"] / trial["paper"],
+    }
+    if "C" in times:
+        row["c_us"] = times["C"] / ITERATIONS * 1e6
+        row["ratio_root_to_c"] = times["paper"] / times["C"]
+    return row
+
+
+def against_python(name: str, repeats: int) -> dict[str, Any]:
+    """Iterations a second against the plain-Python reference, at the root."""
+    from reference import ReferenceSearch
+
+    problem = gumdp.zoo.load(name)
+    bench, plain = Bench(problem, gumdp.MCTS.paper(ITERATIONS)), ReferenceSearch(problem)
+    few = 40
+    root = (int(bench.start), np.zeros(problem.shape), 0)
+    times = best(
+        {"compiled": bench.at_root, "python": lambda: plain.search(root, few)}, max(3, repeats // 5)
+    )
+    compiled, python = times["compiled"] / ITERATIONS, times["python"] / few
+    return {"problem": name, "python_us": python * 1e6, "compiled_us": compiled * 1e6, "ratio": python / compiled}
