@@ -11,7 +11,7 @@ code, constants, defaults, and the values of every global and closure variable t
 any of it is an edit of every kernel that uses it: a stale answer from the cache is impossible.
 ``Code`` does the same for one Python function that a user wrote.
 
-This is the only file that touches Numba's extension interface.
+This file and ``gumdp.kernels.cache`` are the only ones that know Numba from inside.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ import inspect
 import types as python_types
 from collections import namedtuple
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar, dataclass_transform
 
 import numba
@@ -38,13 +37,15 @@ from numba.extending import (
     unbox,
 )
 
+from gumdp.kernels.cache import cached, kernel_digest
+
 T = TypeVar("T")
 
 # Three kinds of compiled function. Reference counts of arrays would cost an atomic operation each time an array
 # is handed on, so neither kernels nor their parts keep any: they can't allocate. What allocates says so.
-kernel = numba.njit(cache=True, nogil=True, _nrt=False)  # called from Python
+kernel = cached(_nrt=False)  # called from Python
 part = numba.njit(nogil=True, _nrt=False, forceinline=True)  # called from kernels, and always inlined
-allocating = numba.njit(cache=True, nogil=True, _nrt=True)
+allocating = cached(_nrt=True)
 
 VERBS = {  # what kernels may ask of a record, with the number of arguments
     # objectives: see gumdp.kernels.scores
@@ -54,15 +55,6 @@ VERBS = {  # what kernels may ask of a record, with the number of arguments
     # actors: see gumdp.kernels.actors
     "choose": 8,
 }  # fmt: skip
-
-
-@functools.cache
-def kernel_digest() -> str:
-    """The digest of every file of this folder: the version of all compiled loops."""
-    digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(Path(__file__).resolve().parent.glob("*.py")):
-        digest.update(path.name.encode() + path.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 @functools.cache
@@ -227,7 +219,9 @@ def _feed(digest: Any, value: Any, seen: set[int]) -> None:
     value = getattr(value, "py_func", value)
     digest.update(type(value).__name__.encode() + b":")
     if isinstance(value, python_types.FunctionType):
-        if id(value) not in seen:
+        if value.__module__.startswith("gumdp.kernels."):  # in the digest of the kernels already
+            digest.update(value.__qualname__.encode())
+        elif id(value) not in seen:
             seen.add(id(value))
             _feed_function(digest, value, seen)
     elif isinstance(value, python_types.CodeType):

@@ -24,6 +24,7 @@ import numpy as np
 
 from gumdp.kernels.record import allocating
 
+
 class Separable:
     """A function of sums over cells. To write: ``term`` and ``price``; as needed: the others."""
 

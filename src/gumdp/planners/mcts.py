@@ -220,7 +220,7 @@ class Desk:
             old = self.tree
             self.resize(min(self.most, max(need, 2 * have)))
             copy_tree(old, self.tree)
-        room = self.tables.inverse.size - 2 - max(int(self.tree.size[0]), int(self.tree.plays[0]))
+        room = int(self.tables.inverse.size) - 2 - max(int(self.tree.size[0]), int(self.tree.plays[0]))
         return max(0, min(more, room))
 
     def search(self, ledger: Ledger, state: Any, t: int, iterations: int | None, deadline: float | None) -> int:
@@ -320,9 +320,7 @@ def standard_errors(trees: list[Tree], actions: int) -> Array:
     shift = trees[0].seen[2]
     moved = [tree.seen[2] - shift for tree in trees]  # bring all sums to the same shift
     first = sum(tree.sums + tree.fresh * m for tree, m in zip(trees, moved, strict=True))
-    second = sum(
-        tree.squares + 2.0 * m * tree.sums + tree.fresh * m * m for tree, m in zip(trees, moved, strict=True)
-    )
+    second = sum(tree.squares + 2.0 * m * tree.sums + tree.fresh * m * m for tree, m in zip(trees, moved, strict=True))
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = np.maximum(0.0, second / n - (first / n) ** 2) * n / (n - 1)
         return np.where(n > 1, np.sqrt(variance / n), np.nan)
