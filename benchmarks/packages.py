@@ -41,22 +41,22 @@ def with_mcts(problem: Any, iterations: int = 100) -> float:
         def __init__(self, state: int, occupancy: Any, step: int) -> None:
             self.state, self.occupancy, self.step = state, occupancy, step
 
-        def getCurrentPlayer(self) -> int:  # noqa: N802
+        def getCurrentPlayer(self) -> int:
             return 1
 
-        def getPossibleActions(self) -> list[int]:  # noqa: N802
+        def getPossibleActions(self) -> list[int]:
             return list(range(problem.shape[1]))
 
-        def takeAction(self, action: int) -> State:  # noqa: N802
+        def takeAction(self, action: int) -> State:
             occupancy = self.occupancy.copy()
             occupancy[self.state, action] += problem.weights[self.step]
             draw = np.searchsorted(cumulative[self.state, action], rng.random())
             return State(min(int(draw), problem.shape[0] - 1), occupancy, self.step + 1)
 
-        def isTerminal(self) -> bool:  # noqa: N802
+        def isTerminal(self) -> bool:
             return self.step == problem.steps
 
-        def getReward(self) -> float:  # noqa: N802
+        def getReward(self) -> float:
             return -problem.value(self.occupancy)
 
     searcher = mcts(iterationLimit=iterations)

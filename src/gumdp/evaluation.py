@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from gumdp.errors import GumdpError, whole
 from gumdp.kernels.play import next_state, next_world, start_state
 from gumdp.objectives.risk import Entropic
-from gumdp.planners.base import Planner, Seeds, streams
+from gumdp.planners.base import Planner
 from gumdp.problem import Problem
 from gumdp.results import Array, Evaluation, Trial
+from gumdp.seeding import Seeds, streams
 
 Progress = Callable[[int, int, float], None]  # trials done, trials in all, mean so far
 

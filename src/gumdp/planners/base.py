@@ -14,21 +14,8 @@ from gumdp.kernels.ledger import commit, new_ledger, open_ledger, worth
 from gumdp.kernels.play import choose_once, play
 from gumdp.problem import Problem
 from gumdp.results import Array, Decision
-
-Seeds = NDArray[np.uint64]
-
-
-def streams(seed: Any, trials: int = 1, first: int = 0) -> Seeds:
-    """Two independent generator states for each trial, [trials, 2]: one for the world, one for the planner.
-
-    Trial k has the same streams whatever else is run, and whichever planner runs it.
-    """
-    number = whole("seed", seed, 0)
-    rows = [
-        np.random.SeedSequence(number, spawn_key=(k,)).generate_state(2, np.uint64)
-        for k in range(first, first + trials)
-    ]
-    return np.array(rows, dtype=np.uint64)
+from gumdp.seeding import Seeds as Seeds
+from gumdp.seeding import streams
 
 
 class Policy(ABC):
