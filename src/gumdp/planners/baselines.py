@@ -81,13 +81,7 @@ class Greedy(ActorPlanner):
 
 def lottery(name: str, policy: ArrayLike, problem: Problem) -> Lottery:
     """The actor that draws from ``policy``, [S, A] or [H, S, A]."""
-    table = check_policy(name, policy, problem.shape, steps=problem.horizon)
-    allowed = problem.model.available
-    if allowed is not None:
-        bad = np.argwhere((table > 0.0) & ~allowed)
-        if len(bad):
-            s, a = (int(i) for i in bad[0][-2:])
-            raise GumdpError(f"{name} gives action {a} in state {s}, where it is not available, a probability.")
+    table = check_policy(name, policy, problem.shape, problem.horizon, problem.model.available)
     sums = np.cumsum(table, axis=-1)
     last = table.shape[-1] - 1 - np.argmax(table[..., ::-1] > 0.0, axis=-1)
     limits = np.where(np.arange(table.shape[-1]) >= last[..., None], 2**32, np.rint(sums * 2**32))
