@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from gumdp.errors import GumdpError as GumdpError
     from gumdp.evaluation import evaluate as evaluate
     from gumdp.evaluation import run_trial as run_trial
+    from gumdp.history import histories_of as histories_of
+    from gumdp.history import history_of as history_of
+    from gumdp.history import running_occupancy as running_occupancy
     from gumdp.models.gymnasium import from_gymnasium as from_gymnasium
     from gumdp.models.simulator import Simulator as Simulator
     from gumdp.models.tabular import Tabular as Tabular
@@ -22,16 +25,29 @@ if TYPE_CHECKING:
     from gumdp.objectives.linear import Linear as Linear
     from gumdp.objectives.risk import entropic as entropic
     from gumdp.objectives.worst_case import WorstCase as WorstCase
+    from gumdp.occupancy import empirical_occupancy as empirical_occupancy
     from gumdp.occupancy import expected_occupancy as expected_occupancy
+    from gumdp.occupancy import horizon_for as horizon_for
+    from gumdp.occupancy import occupancy_covariance as occupancy_covariance
+    from gumdp.occupancy import step_weights as step_weights
+    from gumdp.occupancy import truncation_gap as truncation_gap
+    from gumdp.occupancy_mdp import OccupancyMDP as OccupancyMDP
+    from gumdp.occupancy_mdp import OccupancyState as OccupancyState
     from gumdp.planners.baselines import Greedy as Greedy
     from gumdp.planners.baselines import Markov as Markov
     from gumdp.planners.baselines import Random as Random
     from gumdp.planners.baselines import Stationary as Stationary
+    from gumdp.planners.exact import Exact as Exact
     from gumdp.planners.mcts import MCTS as MCTS
+    from gumdp.planners.nonmarkov import NonMarkov as NonMarkov
     from gumdp.problem import Problem as Problem
     from gumdp.results import Decision as Decision
     from gumdp.results import Evaluation as Evaluation
+    from gumdp.results import Solution as Solution
     from gumdp.results import Trial as Trial
+    from gumdp.solvers.exact import solve_exact as solve_exact
+    from gumdp.solvers.policy_value import exact_value as exact_value
+    from gumdp.solvers.policy_value import infinite_trials_value as infinite_trials_value
 
 __version__ = "0.1.0"
 
@@ -41,6 +57,7 @@ _HOMES = {
     "Decision": "gumdp.results",
     "Entropy": "gumdp.objectives.entropy",
     "Evaluation": "gumdp.results",
+    "Exact": "gumdp.planners.exact",
     "Function": "gumdp.objectives.function",
     "Greedy": "gumdp.planners.baselines",
     "GumdpError": "gumdp.errors",
@@ -48,21 +65,36 @@ _HOMES = {
     "Linear": "gumdp.objectives.linear",
     "MCTS": "gumdp.planners.mcts",
     "Markov": "gumdp.planners.baselines",
+    "NonMarkov": "gumdp.planners.nonmarkov",
     "Objective": "gumdp.objectives.base",
+    "OccupancyMDP": "gumdp.occupancy_mdp",
+    "OccupancyState": "gumdp.occupancy_mdp",
     "Problem": "gumdp.problem",
     "Random": "gumdp.planners.baselines",
     "Simulator": "gumdp.models.simulator",
+    "Solution": "gumdp.results",
     "StateEntropy": "gumdp.objectives.entropy",
     "Stationary": "gumdp.planners.baselines",
     "Tabular": "gumdp.models.tabular",
     "Trial": "gumdp.results",
     "WorstCase": "gumdp.objectives.worst_case",
+    "empirical_occupancy": "gumdp.occupancy",
     "entropic": "gumdp.objectives.risk",
     "evaluate": "gumdp.evaluation",
+    "exact_value": "gumdp.solvers.policy_value",
     "expected_occupancy": "gumdp.occupancy",
     "from_gymnasium": "gumdp.models.gymnasium",
+    "histories_of": "gumdp.history",
+    "history_of": "gumdp.history",
+    "horizon_for": "gumdp.occupancy",
+    "infinite_trials_value": "gumdp.solvers.policy_value",
     "normalized": "gumdp.objectives.compose",
+    "occupancy_covariance": "gumdp.occupancy",
     "run_trial": "gumdp.evaluation",
+    "running_occupancy": "gumdp.history",
+    "solve_exact": "gumdp.solvers.exact",
+    "step_weights": "gumdp.occupancy",
+    "truncation_gap": "gumdp.occupancy",
     "zoo": "gumdp.zoo",
 }
 

@@ -102,3 +102,22 @@ class Evaluation:
         if self.beta is not None:
             text += f", certainty equivalent {self.certainty_equivalent:.6g}"
         return f"{text}, {self.values.size} trials, {self.seconds:.3g} s"
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The answer of a solver: a value, how to attain it, and how sure that is."""
+
+    value: float
+    method: str  # in a few words
+    status: str  # a sentence: what was found, and what to do if that is not enough
+    gap: float = 0.0  # how far the value can be from the optimum; NaN if that is not known
+    policy: Array | None = field(default=None, repr=False)  # [S, A], where a stationary policy attains it
+    occupancy: Array | None = field(default=None, repr=False)  # [S, A], the expected one
+    planner: Any = field(default=None, repr=False)  # acts on it: for run_trial and evaluate
+    sizes: Counts | None = field(default=None, repr=False)  # states of the occupancy MDP at each step
+    iterations: int = 0
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        return f"value {self.value:.9g} ({self.method}, {self.seconds:.3g} s): {self.status}"
