@@ -17,13 +17,19 @@ if TYPE_CHECKING:
     from gumdp.models.simulator import Simulator as Simulator
     from gumdp.models.tabular import Tabular as Tabular
     from gumdp.objectives.base import Objective as Objective
+    from gumdp.objectives.check import check_objective as check_objective
     from gumdp.objectives.compose import normalized as normalized
+    from gumdp.objectives.constrained import Constrained as Constrained
+    from gumdp.objectives.divergence import KLImitation as KLImitation
     from gumdp.objectives.entropy import Entropy as Entropy
     from gumdp.objectives.entropy import StateEntropy as StateEntropy
     from gumdp.objectives.function import Function as Function
     from gumdp.objectives.imitation import Imitation as Imitation
     from gumdp.objectives.linear import Linear as Linear
+    from gumdp.objectives.mean_variance import MeanVariance as MeanVariance
+    from gumdp.objectives.quadratic import Quadratic as Quadratic
     from gumdp.objectives.risk import entropic as entropic
+    from gumdp.objectives.target import Target as Target
     from gumdp.objectives.worst_case import WorstCase as WorstCase
     from gumdp.occupancy import empirical_occupancy as empirical_occupancy
     from gumdp.occupancy import expected_occupancy as expected_occupancy
@@ -54,6 +60,7 @@ __version__ = "0.1.0"
 # Where each public name lives. Names are imported when they are first used: `gumdp list` and `gumdp --help` answer
 # at once, without the half second that compiled code and solvers take to load. Type checkers read the list above.
 _HOMES = {
+    "Constrained": "gumdp.objectives.constrained",
     "Decision": "gumdp.results",
     "Entropy": "gumdp.objectives.entropy",
     "Evaluation": "gumdp.results",
@@ -62,22 +69,27 @@ _HOMES = {
     "Greedy": "gumdp.planners.baselines",
     "GumdpError": "gumdp.errors",
     "Imitation": "gumdp.objectives.imitation",
+    "KLImitation": "gumdp.objectives.divergence",
     "Linear": "gumdp.objectives.linear",
     "MCTS": "gumdp.planners.mcts",
     "Markov": "gumdp.planners.baselines",
+    "MeanVariance": "gumdp.objectives.mean_variance",
     "NonMarkov": "gumdp.planners.nonmarkov",
     "Objective": "gumdp.objectives.base",
     "OccupancyMDP": "gumdp.occupancy_mdp",
     "OccupancyState": "gumdp.occupancy_mdp",
     "Problem": "gumdp.problem",
+    "Quadratic": "gumdp.objectives.quadratic",
     "Random": "gumdp.planners.baselines",
     "Simulator": "gumdp.models.simulator",
     "Solution": "gumdp.results",
     "StateEntropy": "gumdp.objectives.entropy",
     "Stationary": "gumdp.planners.baselines",
     "Tabular": "gumdp.models.tabular",
+    "Target": "gumdp.objectives.target",
     "Trial": "gumdp.results",
     "WorstCase": "gumdp.objectives.worst_case",
+    "check_objective": "gumdp.objectives.check",
     "empirical_occupancy": "gumdp.occupancy",
     "entropic": "gumdp.objectives.risk",
     "evaluate": "gumdp.evaluation",

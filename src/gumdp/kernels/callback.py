@@ -1,12 +1,13 @@
 """Calls from compiled kernels back into Python, for what can't be compiled.
 
 A call costs a few microseconds and takes the interpreter's lock. An exception can't cross a kernel:
-it is kept, the kernel gets NaN (or -1) and stops, and ``reraise`` raises it at the public edge.
+it is kept, the kernel gets NaN and stops, and ``reraise`` raises it at the public edge, in the thread that ran it.
 """
 
 from __future__ import annotations
 
 import itertools
+import threading
 import weakref
 from typing import Any
 
@@ -15,7 +16,7 @@ from numba import njit, objmode
 
 _numbers = itertools.count(1)
 _callees: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-_raised: dict[int, BaseException] = {}
+_raised = threading.local()
 
 
 def register(callee: Any) -> int:
@@ -26,10 +27,10 @@ def register(callee: Any) -> int:
 
 
 def reraise() -> None:
-    """Raise what a callee raised inside a kernel, if any did."""
-    if _raised:
-        _, error = _raised.popitem()
-        _raised.clear()
+    """Raise what a callee raised inside a kernel that this thread ran, if any did."""
+    error = getattr(_raised, "error", None)
+    if error is not None:
+        _raised.error = None
         raise error
 
 
@@ -37,7 +38,7 @@ def _value(handle: int, d: Any) -> float:
     try:
         return float(_callees[handle](d.copy()))
     except BaseException as error:
-        _raised[handle] = error
+        _raised.error = error
         return np.nan
 
 

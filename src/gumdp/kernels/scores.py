@@ -83,12 +83,18 @@ class Dense:
 
 
 @allocating
-def whole_value(objective, d):
-    """The objective at the cells ``d``, looked at afresh."""
-    if objective.dense():
-        return objective.value(d)
+def summed_value(objective, d):
+    """A separable objective at the cells ``d``, looked at afresh."""
     z = np.zeros(objective.count())
     for m in range(objective.count()):
         for i in range(d.size):
             z[m] += objective.term(m, i, d[i])
     return objective.combine(z, 0)
+
+
+@allocating
+def whole_value(objective, d):
+    """The objective at the cells ``d``, looked at afresh."""
+    if objective.dense():
+        return objective.value(d)
+    return summed_value(objective, d)

@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from gumdp.errors import GumdpError
+from gumdp.objectives.tables import describe
 
 if TYPE_CHECKING:
     from gumdp.objectives.compose import Scaled, Sum
@@ -22,7 +23,14 @@ class Objective(ABC):
 
     ``value`` is all that there must be. Whatever else is known makes more possible: a gradient lets the
     large-scale solver work, convexity gives lower bounds, a range normalises, a Lipschitz constant (in L1)
-    bounds what truncating the horizon costs.
+    bounds what truncating the horizon costs, and a record of the objective (``score``) makes search fast.
+    ``gumdp.check_objective`` tests the answers against each other.
+
+    >>> class Peak(Objective):
+    ...     def value(self, d):
+    ...         return d.max()
+    >>> Peak()(np.array([[0.25, 0.75]]))
+    0.75
     """
 
     @property
@@ -32,7 +40,7 @@ class Objective(ABC):
 
     @abstractmethod
     def value(self, d: Array) -> float:
-        """f(d)."""
+        """f(d). Reads ``d`` and leaves it as it is."""
 
     def gradient(self, d: Array) -> Array | None:
         """A (sub)gradient of f at d, [S, A]; None when there is none to be had."""
@@ -43,8 +51,13 @@ class Objective(ABC):
         return None
 
     def lipschitz(self, shape: Shape) -> float | None:
-        """L with |f(d) - f(e)| ≤ L·‖d - e‖₁ for all occupancies of this shape, or None."""
+        """L with |f(d) - f(e)| ≤ L·‖d - e‖₁ for the occupancies of this shape above ``lipschitz_floor``, or None."""
         return None
+
+    @property
+    def lipschitz_floor(self) -> float:
+        """The Lipschitz constant is meant for occupancies whose entries are all at least this: 0, for all of them."""
+        return 0.0
 
     def expression(self, d: Any) -> Any:
         """f of a cvxpy expression d [S, A] as a cvxpy expression, or None."""
@@ -52,58 +65,53 @@ class Objective(ABC):
 
     def fit(self, shape: Shape) -> None:
         """Raise a ``GumdpError`` if the objective is not one for occupancies of this shape."""
-        return None
+        return
 
-    @abstractmethod
     def score(self, shape: Shape) -> Any:
-        """The record that kernels call: see ``gumdp.kernels.scores``."""
+        """The record that kernels call: see ``gumdp.kernels.scores``. By default it calls ``value`` back, slowly."""
+        from gumdp.objectives.interpreted import interpreted
+
+        return interpreted(self, shape, "it has no record for kernels")
+
+    def __call__(self, d: Array) -> float:
+        """f(d) as one finite float, or a ``GumdpError`` that says what came instead."""
+        try:
+            result = self.value(d)
+        except GumdpError:
+            raise
+        except Exception as error:
+            raise GumdpError(f"the objective {self!r} failed with {type(error).__name__}: {error}") from error
+        return one_number(repr(self), result)
 
     def __add__(self, other: object) -> Sum:
         from gumdp.objectives.compose import Sum
 
-        if not isinstance(other, Objective):
-            return NotImplemented
-        return Sum(self, other)
+        return Sum(self, other) if isinstance(other, Objective) or callable(other) else NotImplemented
 
-    def __mul__(self, factor: object) -> Scaled:
+    def __radd__(self, other: object) -> Objective:
+        from gumdp.objectives.compose import Sum
+
+        if isinstance(other, int) and other == 0:  # sum(objectives) starts there
+            return self
+        return Sum(other, self) if callable(other) else NotImplemented
+
+    def __mul__(self, factor: Any) -> Scaled:
         from gumdp.objectives.compose import Scaled
 
-        if not isinstance(factor, (int, float, np.number)):
-            return NotImplemented
-        return Scaled(self, float(factor))
+        return Scaled(self, factor) if isinstance(factor, (int, float, np.number)) else NotImplemented
 
     __rmul__ = __mul__
 
 
-def cost_table(name: str, costs: ArrayLike, ndim: int = 2) -> Array:
-    """``costs`` as a read-only float array of ``ndim`` dimensions with finite entries."""
+def one_number(name: str, result: Any) -> float:
+    """``result`` as a finite float, or the error that an objective which returned it deserves."""
+    kinds = (int, float, np.number, np.bool_, np.ndarray)
     try:
-        table = np.array(costs, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise GumdpError(f"{name} must be an array of numbers, not {type(costs).__name__}.") from None
-    if table.ndim != ndim or table.size == 0:
-        shape = {1: "[K]", 2: "[S, A]", 3: "[K, S, A]"}[ndim]
-        raise GumdpError(f"{name} must have the shape {shape}, not {table.shape}.")
-    if not np.isfinite(table).all():
-        raise GumdpError(f"{name} has entries that are not finite.")
-    table.flags.writeable = False
-    return table
-
-
-def distribution(name: str, target: ArrayLike) -> Array:
-    """``target`` as a read-only occupancy [S, A], used as given: not negative, with the sum 1."""
-    table = cost_table(name, target)
-    if table.min() < 0.0:
-        s, a = np.unravel_index(int(table.argmin()), table.shape)
-        raise GumdpError(
-            f"{name} must be an occupancy; its entry (s={s}, a={a}) is {table[s, a]:g}, which is negative."
-        )
-    if abs(table.sum() - 1.0) > 1e-8:
-        raise GumdpError(f"{name} must be an occupancy; it sums to {table.sum():.12g} instead of 1: divide by its sum.")
-    return table
-
-
-def match(name: str, table: Array, shape: Shape) -> None:
-    """Raise unless the last two dimensions of ``table`` are ``shape``."""
-    if table.shape[-2:] != tuple(shape):
-        raise GumdpError(f"{name} is for occupancies of shape {table.shape[-2:]}, but the model has shape {shape}.")
+        if not isinstance(result, kinds) or np.ndim(result) != 0 or np.iscomplexobj(result):
+            raise TypeError
+        number = float(result)
+    except (TypeError, ValueError, OverflowError):
+        raise GumdpError(f"the objective {name} must return one number, not {describe(result)}.") from None
+    if not np.isfinite(number):
+        raise GumdpError(f"the objective {name} is {number}; it must be finite at every occupancy.")
+    return number

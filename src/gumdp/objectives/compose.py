@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 from gumdp.errors import GumdpError, real
 from gumdp.kernels.record import record
-from gumdp.kernels.scores import Dense, Separable, whole_value
+from gumdp.kernels.scores import Dense, Separable, summed_value
 from gumdp.objectives.base import Array, Objective, Shape
+from gumdp.objectives.function import as_objective
+from gumdp.objectives.score import Score
 
 
 class Sum(Objective):
-    """f(d) + g(d). Lipschitz constants and bounds add up."""
+    """f(d) + g(d), what ``f + g`` makes. Lipschitz constants and bounds add up (the bounds may then not be tight).
 
-    def __init__(self, first: Objective, second: Objective) -> None:
-        self.first, self.second = first, second
+    >>> import numpy as np, gumdp
+    >>> both = gumdp.Entropy() + 2.0 * gumdp.Linear([[0.0, 1.0]])
+    >>> both.value(np.array([[0.0, 1.0]]))
+    2.0
+    """
+
+    def __init__(self, first: Any, second: Any) -> None:
+        self.first, self.second = as_objective(first), as_objective(second)
 
     def __repr__(self) -> str:
         return f"{self.first!r} + {self.second!r}"
@@ -38,6 +48,10 @@ class Sum(Objective):
         one, two = self.first.lipschitz(shape), self.second.lipschitz(shape)
         return None if one is None or two is None else one + two
 
+    @property
+    def lipschitz_floor(self) -> float:
+        return max(self.first.lipschitz_floor, self.second.lipschitz_floor)
+
     def expression(self, d: Any) -> Any:
         one, two = self.first.expression(d), self.second.expression(d)
         return None if one is None or two is None else one + two
@@ -54,14 +68,12 @@ class Sum(Objective):
 class _Affine(Objective):
     """factor · f(d) + shift, the factor positive; both may depend on the shape of d."""
 
-    def __init__(self, inner: Objective) -> None:
-        if not isinstance(inner, Objective):
-            raise GumdpError(f"expected an objective, not {type(inner).__name__}.")
-        self.inner = inner
+    def __init__(self, inner: Any) -> None:
+        self.inner = as_objective(inner)
 
+    @abstractmethod
     def coefficients(self, shape: Shape) -> tuple[float, float]:
         """(factor, shift)."""
-        raise TypeError
 
     @property
     def convex(self) -> bool:
@@ -84,6 +96,10 @@ class _Affine(Objective):
         constant = self.inner.lipschitz(shape)
         return None if constant is None else self.coefficients(shape)[0] * constant
 
+    @property
+    def lipschitz_floor(self) -> float:
+        return self.inner.lipschitz_floor
+
     def expression(self, d: Any) -> Any:
         inner = self.inner.expression(d)
         factor, shift = self.coefficients(_shape(d))
@@ -98,16 +114,22 @@ class _Affine(Objective):
 
 
 class Scaled(_Affine):
-    """factor · f(d), for a positive factor."""
+    """factor · f(d), for a positive factor: what ``factor * f`` makes.
 
-    def __init__(self, inner: Objective, factor: float) -> None:
+    >>> import numpy as np, gumdp
+    >>> (3.0 * gumdp.Linear([[0.0, 1.0]])).value(np.array([[0.5, 0.5]]))
+    1.5
+    """
+
+    def __init__(self, inner: Any, factor: Any) -> None:
         super().__init__(inner)
         self.factor = real("the factor of an objective", factor)
         if self.factor <= 0.0:
             raise GumdpError(f"an objective can be multiplied by positive numbers only, not by {self.factor:g}.")
 
     def __repr__(self) -> str:
-        return f"{self.factor:g} * {self.inner!r}"
+        inner = f"({self.inner!r})" if isinstance(self.inner, Sum) else repr(self.inner)
+        return f"{self.factor:g} * {inner}"
 
     def coefficients(self, shape: Shape) -> tuple[float, float]:
         return self.factor, 0.0
@@ -125,14 +147,14 @@ class Normalized(_Affine):
             raise GumdpError(f"normalized: {self.inner!r} does not say between which bounds it lies.")
         if not ends[1] > ends[0]:
             raise GumdpError(f"normalized: {self.inner!r} has the same value for every occupancy.")
-        return 1.0 / (ends[1] - ends[0]), -ends[0] / (ends[1] - ends[0])
+        return 1.0 / (ends[1] - ends[0]), (0.0 - ends[0]) / (ends[1] - ends[0])
 
     def fit(self, shape: Shape) -> None:
         self.inner.fit(shape)
         self.coefficients(shape)
 
 
-def normalized(objective: Objective) -> Normalized:
+def normalized(objective: Objective | Callable[[Array], float]) -> Normalized:
     """``objective`` shifted and scaled to lie in [0, 1], by its own bounds.
 
     >>> import numpy as np, gumdp
@@ -150,26 +172,26 @@ def _shape(d: Any) -> Shape:
 class SumScore(Separable):
     """The statistics of one objective followed by those of the other."""
 
-    one: Any
-    two: Any
+    one: Score
+    two: Score
 
-    def count(self):
+    def count(self) -> int:
         return self.one.count() + self.two.count()
 
-    def term(self, m, i, x):
+    def term(self, m: int, i: int, x: float) -> float:
         k = self.one.count()
         return self.one.term(m, i, x) if m < k else self.two.term(m - k, i, x)
 
-    def combine(self, z, at):
+    def combine(self, z: Any, at: int) -> float:
         return self.one.combine(z, at) + self.two.combine(z, at + self.one.count())
 
-    def price(self, i, x, w, z, at):
+    def price(self, i: int, x: float, w: float, z: Any, at: int) -> float:
         return self.one.price(i, x, w, z, at) + self.two.price(i, x, w, z, at + self.one.count())
 
-    def tracks(self):
+    def tracks(self) -> bool:
         return self.one.tracks() or self.two.tracks()
 
-    def grouped(self):
+    def grouped(self) -> bool:
         return self.one.grouped() or self.two.grouped()
 
 
@@ -177,29 +199,29 @@ class SumScore(Separable):
 class AffineScore(Separable):
     """factor · f + shift."""
 
-    inner: Any
+    inner: Score
     factor: float
     shift: float
 
-    def count(self):
+    def count(self) -> int:
         return self.inner.count()
 
-    def term(self, m, i, x):
+    def term(self, m: int, i: int, x: float) -> float:
         return self.inner.term(m, i, x)
 
-    def combine(self, z, at):
+    def combine(self, z: Any, at: int) -> float:
         return self.factor * self.inner.combine(z, at) + self.shift
 
-    def price(self, i, x, w, z, at):
+    def price(self, i: int, x: float, w: float, z: Any, at: int) -> float:
         return self.factor * self.inner.price(i, x, w, z, at)
 
-    def rank(self, i, x, w, z, at):
+    def rank(self, i: int, x: float, w: float, z: Any, at: int) -> float:
         return self.inner.rank(i, x, w, z, at)
 
-    def tracks(self):
+    def tracks(self) -> bool:
         return self.inner.tracks()
 
-    def grouped(self):
+    def grouped(self) -> bool:
         return self.inner.grouped()
 
 
@@ -207,13 +229,15 @@ class AffineScore(Separable):
 class DenseSum(Dense):
     """A sum of which at least one part is dense."""
 
-    one: Any
-    two: Any
+    one: Score
+    two: Score
 
-    def value(self, d):
-        return whole_value(self.one, d) + whole_value(self.two, d)
+    def value(self, d: Any) -> float:
+        first = self.one.value(d) if self.one.dense() else summed_value(self.one, d)
+        second = self.two.value(d) if self.two.dense() else summed_value(self.two, d)
+        return float(first + second)
 
-    def grouped(self):
+    def grouped(self) -> bool:
         return self.one.grouped() or self.two.grouped()
 
 
@@ -221,12 +245,12 @@ class DenseSum(Dense):
 class DenseAffine(Dense):
     """factor · f + shift, f dense."""
 
-    inner: Any
+    inner: Score
     factor: float
     shift: float
 
-    def value(self, d):
+    def value(self, d: Any) -> float:
         return self.factor * self.inner.value(d) + self.shift
 
-    def grouped(self):
+    def grouped(self) -> bool:
         return self.inner.grouped()

@@ -50,6 +50,10 @@ class Entropy(Objective):
     def lipschitz(self, shape: Shape) -> float:
         return abs(math.log(self.floor) + 1.0)
 
+    @property
+    def lipschitz_floor(self) -> float:
+        return self.floor
+
     def expression(self, d: Any) -> Any:
         import cvxpy
 
@@ -90,6 +94,10 @@ class StateEntropy(Objective):
     def lipschitz(self, shape: Shape) -> float:
         return abs(math.log(self.floor) + 1.0)
 
+    @property
+    def lipschitz_floor(self) -> float:
+        return self.floor
+
     def expression(self, d: Any) -> Any:
         import cvxpy
 
@@ -105,13 +113,13 @@ class EntropyScore(Separable):
 
     last: int
 
-    def term(self, m, i, x):
+    def term(self, m: int, i: int, x: float) -> float:
         return x * math.log(x) if x > 0.0 and i < self.last else 0.0
 
-    def price(self, i, x, w, z, at):
+    def price(self, i: int, x: float, w: float, z: Any, at: int) -> float:
         return (self.term(0, i, x + w) - self.term(0, i, x)) / w
 
-    def rank(self, i, x, w, z, at):
+    def rank(self, i: int, x: float, w: float, z: Any, at: int) -> float:
         return x
 
 
@@ -121,11 +129,11 @@ class StateEntropyScore(Separable):
 
     first: int
 
-    def term(self, m, i, x):
+    def term(self, m: int, i: int, x: float) -> float:
         return x * math.log(x) if x > 0.0 and i >= self.first else 0.0
 
-    def price(self, i, x, w, z, at):
+    def price(self, i: int, x: float, w: float, z: Any, at: int) -> float:
         return 0.0
 
-    def grouped(self):
+    def grouped(self) -> bool:
         return True

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
+import inspect
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numba import types
 
 from gumdp.errors import GumdpError, real
 from gumdp.kernels.callback import python_value, register
 from gumdp.kernels.record import Code, record
 from gumdp.kernels.scores import Dense
-from gumdp.objectives.base import Array, Objective, Shape
+from gumdp.objectives.base import Array, Objective, Shape, one_number
+from gumdp.objectives.interpreted import InterpretedScore, interpreted
+
+_compiling = threading.Lock()
 
 
 class Function(Objective):
-    """f(d) = ``function(d)`` for a plain Python function of an [S, A] array.
+    """f(d) = ``function(d)`` for a plain Python function of an [S, A] array, which it must only read.
 
     What Numba can compile runs compiled, without more ado; anything else runs as Python, a hundred or so times
     slower, with one warning that says why. Say what you know: ``gradient(d)`` → [S, A], ``convex``,
@@ -29,7 +34,7 @@ class Function(Objective):
 
     def __init__(
         self,
-        function: Callable[[Array], float],
+        function: Any,
         *,
         gradient: Callable[[Array], Array] | None = None,
         convex: bool = False,
@@ -37,23 +42,25 @@ class Function(Objective):
         lipschitz: float | None = None,
         name: str | None = None,
     ) -> None:
-        if not callable(function):
-            raise GumdpError(f"an objective must be a function of the occupancy, not {type(function).__name__}.")
-        self.function = function
+        if inspect.isclass(function) and issubclass(function, Objective):
+            raise GumdpError(f"an objective must be an object, not the class {function.__name__}; call it first.")
+        for what, given in (("the objective", function), ("gradient", gradient)):
+            if not callable(given) and (given is not None or what != "gradient"):
+                raise GumdpError(f"Function: {what} must be a function of the occupancy, not {type(given).__name__}.")
+        self.function: Callable[[Array], float] = function
         self.slope = gradient
-        self.name = name or getattr(function, "__name__", type(function).__name__)
+        self.name = str(name or getattr(function, "__name__", type(function).__name__))
         self._convex = bool(convex)
         self._bounds = None if bounds is None else _ends(bounds)
-        self._lipschitz = None if lipschitz is None else real("lipschitz", lipschitz, 0.0)
+        self._lipschitz = None if lipschitz is None else real("Function: lipschitz", lipschitz, 0.0)
         self._code: Code | None = None
-        self._plain = False
-        self._handle = register(self)
+        self._obstacle: str | None = None  # why it can't be compiled
 
     def __repr__(self) -> str:
         return f"Function({self.name})"
 
-    def __call__(self, d: Array) -> float:
-        return self.value(d)
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_code": None}  # compiled code stays in its process
 
     @property
     def convex(self) -> bool:
@@ -64,12 +71,18 @@ class Function(Objective):
             result = self.function(d)
         except Exception as error:
             raise GumdpError(f"the objective {self.name} failed with {type(error).__name__}: {error}") from error
-        if np.ndim(result) != 0 or not isinstance(result, (int, float, np.number, np.bool_, np.ndarray)):
-            raise GumdpError(f"the objective {self.name} must return one number, not {_describe(result)}.")
-        return float(result)
+        return one_number(self.name, result)
 
     def gradient(self, d: Array) -> Array | None:
-        return None if self.slope is None else np.asarray(self.slope(d), dtype=np.float64)
+        if self.slope is None:
+            return None
+        try:
+            slope = np.asarray(self.slope(d), dtype=np.float64)
+        except Exception as error:
+            raise GumdpError(f"the gradient of {self.name} failed with {type(error).__name__}: {error}") from error
+        if slope.shape != d.shape:
+            raise GumdpError(f"the gradient of {self.name} must have the shape {d.shape}, not {slope.shape}.")
+        return slope
 
     def bounds(self, shape: Shape) -> tuple[float, float] | None:
         return self._bounds
@@ -78,46 +91,69 @@ class Function(Objective):
         return self._lipschitz
 
     def score(self, shape: Shape) -> Any:
-        if self._code is None and not self._plain:
-            self._compile(shape)
+        with _compiling:  # threads that ask at the same time get the same code, and one of them warns
+            if self._code is None and self._obstacle is None:
+                self._obstacle = self._compile(shape)
+                if self._obstacle is not None:
+                    return interpreted(self, shape, self._obstacle)
         if self._code is None:
-            return PythonScore(self._handle, *shape)
-        return FunctionScore(self._code, *shape)
+            return InterpretedScore(register(self), *shape)
+        return FunctionScore(self._code, register(self), *shape)
 
-    def _compile(self, shape: Shape) -> None:
-        """Compile the function if that can be done and gives the same answers; else warn."""
-        trial = np.random.default_rng(0).dirichlet(np.ones(shape[0] * shape[1])).reshape(shape)
+    def _compile(self, shape: Shape) -> str | None:
+        """Compile the function if that can be done and gives the same answers; else return the obstacle."""
         try:
             code = Code(self.function)
-            # What a user wrote can fail to compile in any way at all.
-            made = float(code.compiled(trial.copy()))
-            if not np.isclose(made, self.value(trial.copy()), rtol=1e-9, atol=1e-12, equal_nan=True):
-                raise TypeError("compiled, it gives another value")
-        except Exception as error:
-            self._plain = True
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            warnings.warn(
-                f"the objective {self.name} runs as plain Python, which makes planning many times slower: "
-                f"Numba can't compile it ({reason}). Plain loops and NumPy functions on d do compile.",
-                stacklevel=2,
-            )
-        else:
-            self._code = code
+        except TypeError as error:
+            return f"it reads {error}, which compiled code can't be made of"
+        try:
+            if hasattr(code.compiled, "compile"):  # not so under NUMBA_DISABLE_JIT
+                code.compiled.compile((types.float64[:, ::1],))
+        except Exception as error:  # what a user wrote can fail to compile in any way at all
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+            return f"Numba can't compile it ({reason})"
+        for d in _trials(shape):
+            first, second = d.copy(), d.copy()
+            made, meant = _outcome(code.compiled, first), _outcome(self.function, second)
+            if not (np.array_equal(first, d) and np.array_equal(second, d)):
+                return "it changes the occupancy that it is given, so that it must get a copy"
+            # Where compiled code raises the interpreter is asked anyway; what it returns must be right.
+            if made is not None and not (meant is not None and np.isclose(made, meant, 1e-9, 1e-12, equal_nan=True)):
+                return f"compiled, it gives {made:g} where Python {'fails' if meant is None else f'gives {meant:g}'}"
+        self._code = code
+        return None
 
 
-def _ends(bounds: tuple[float, float]) -> tuple[float, float]:
+def _outcome(function: Callable[[Array], float], d: Array) -> float | None:
+    """The number that ``function`` makes of ``d``, or None if it raises."""
+    try:
+        with np.errstate(all="ignore"):
+            return float(function(d))
+    except Exception:
+        return None
+
+
+def _trials(shape: Shape) -> list[Array]:
+    """A few occupancies to compare on: full ones, a sparse one, and one pair."""
+    cells = shape[0] * shape[1]
+    rng = np.random.default_rng(0)
+    full = [np.full(cells, 1.0 / cells), rng.dirichlet(np.ones(cells)), rng.dirichlet(np.ones(cells))]
+    some, one = np.zeros(cells), np.zeros(cells)
+    chosen = rng.permutation(cells)[: cells // 2 + 1]
+    some[chosen] = rng.dirichlet(np.ones(chosen.size))
+    one[chosen[0]] = 1.0
+    return [d.reshape(shape) for d in (*full, some, one)]
+
+
+def _ends(bounds: Any) -> tuple[float, float]:
     try:
         low, high = bounds
     except (TypeError, ValueError):
-        raise GumdpError(f"bounds must be a pair (low, high), not {bounds!r}.") from None
-    low, high = real("the lower bound", low), real("the upper bound", high)
+        raise GumdpError(f"Function: bounds must be a pair (low, high), not {bounds!r}.") from None
+    low, high = real("Function: the lower bound", low), real("Function: the upper bound", high)
     if low > high:
-        raise GumdpError(f"bounds must be a pair (low, high) with low ≤ high, not ({low:g}, {high:g}).")
+        raise GumdpError(f"Function: bounds must be a pair (low, high) with low ≤ high, not ({low:g}, {high:g}).")
     return low, high
-
-
-def _describe(result: object) -> str:
-    return f"an array of shape {np.shape(result)}" if isinstance(result, np.ndarray) else type(result).__name__
 
 
 def as_objective(objective: Any) -> Objective:
@@ -127,23 +163,16 @@ def as_objective(objective: Any) -> Objective:
 
 @record
 class FunctionScore(Dense):
-    """A compiled function of the user's."""
+    """A compiled function of the user's. Where it raises, the interpreter is asked, whose error has words."""
 
     code: Any
-    rows: int
-    columns: int
-
-    def value(self, d):
-        return float(self.code.call1(d[: self.rows * self.columns].reshape((self.rows, self.columns))))
-
-
-@record
-class PythonScore(Dense):
-    """A function that only the interpreter can run."""
-
     handle: int
     rows: int
     columns: int
 
-    def value(self, d):
-        return python_value(self.handle, d[: self.rows * self.columns].reshape((self.rows, self.columns)))
+    def value(self, d: Any) -> float:
+        table = d[: self.rows * self.columns].reshape((self.rows, self.columns))
+        try:
+            return float(self.code.call1(table))
+        except Exception:
+            return float(python_value(self.handle, table))

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 
 from gumdp.kernels.record import record
 from gumdp.kernels.scores import Separable
-from gumdp.objectives.base import Array, Objective, Shape, distribution, match
+from gumdp.objectives.base import Array, Objective, Shape
+from gumdp.objectives.tables import distribution, match
 
 
 class Imitation(Objective):

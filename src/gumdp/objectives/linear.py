@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from gumdp.kernels.record import record
 from gumdp.kernels.scores import Separable
-from gumdp.objectives.base import Array, Objective, Shape, cost_table, match
+from gumdp.objectives.base import Array, Objective, Shape
+from gumdp.objectives.tables import cost_table, match
 
 
 class Linear(Objective):
@@ -60,8 +61,8 @@ class LinearScore(Separable):
 
     costs: Any  # float64 [S·A]
 
-    def term(self, m, i, x):
-        return self.costs[i] * x if i < self.costs.size else 0.0
+    def term(self, m: int, i: int, x: float) -> float:
+        return float(self.costs[i] * x) if i < self.costs.size else 0.0
 
-    def price(self, i, x, w, z, at):
-        return self.costs[i]
+    def price(self, i: int, x: float, w: float, z: Any, at: int) -> float:
+        return float(self.costs[i])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,10 @@ from gumdp.errors import GumdpError, real
 from gumdp.kernels.record import record
 from gumdp.kernels.scores import Dense, Separable
 from gumdp.objectives.base import Array, Objective, Shape
+from gumdp.objectives.function import as_objective
+from gumdp.objectives.score import Score
+
+LARGEST = 700.0  # exponents beyond leave the range of floating-point numbers
 
 
 class Entropic(Objective):
@@ -20,10 +25,8 @@ class Entropic(Objective):
     β·exp(βu)·L, the largest slope of the exponential times that of f.
     """
 
-    def __init__(self, inner: Objective, beta: float) -> None:
-        if not isinstance(inner, Objective):
-            raise GumdpError(f"entropic: expected an objective, not {type(inner).__name__}.")
-        self.inner = inner
+    def __init__(self, inner: Any, beta: float) -> None:
+        self.inner = as_objective(inner)
         self.beta = real("entropic: beta", beta)
         if self.beta <= 0.0:
             raise GumdpError(f"entropic: beta must be positive, not {self.beta:g}.")
@@ -36,7 +39,10 @@ class Entropic(Objective):
         return self.inner.convex
 
     def value(self, d: Array) -> float:
-        return math.exp(self.beta * self.inner.value(d))
+        exponent = self.beta * self.inner.value(d)
+        if exponent > LARGEST:
+            raise GumdpError(f"entropic: exp({exponent:g}) overflows; take a smaller beta, or normalized(…).")
+        return math.exp(exponent)
 
     def gradient(self, d: Array) -> Array | None:
         slope = self.inner.gradient(d)
@@ -44,11 +50,15 @@ class Entropic(Objective):
 
     def bounds(self, shape: Shape) -> tuple[float, float] | None:
         ends = self.inner.bounds(shape)
-        return None if ends is None else (math.exp(self.beta * ends[0]), math.exp(self.beta * ends[1]))
+        return None if ends is None else (_exp(self.beta * ends[0]), _exp(self.beta * ends[1]))
 
     def lipschitz(self, shape: Shape) -> float | None:
         ends, constant = self.inner.bounds(shape), self.inner.lipschitz(shape)
-        return None if ends is None or constant is None else self.beta * math.exp(self.beta * ends[1]) * constant
+        return None if ends is None or constant is None else self.beta * _exp(self.beta * ends[1]) * constant
+
+    @property
+    def lipschitz_floor(self) -> float:
+        return self.inner.lipschitz_floor
 
     def expression(self, d: Any) -> Any:
         import cvxpy
@@ -59,15 +69,22 @@ class Entropic(Objective):
     def fit(self, shape: Shape) -> None:
         self.inner.fit(shape)
         ends = self.inner.bounds(shape)
-        if ends is not None and self.beta * max(np.abs(ends)) > 700.0:
-            raise GumdpError(f"entropic: exp({self.beta:g}·f) overflows for f as large as {max(np.abs(ends)):g}.")
+        if ends is not None and self.beta * max(np.abs(ends)) > LARGEST:
+            raise GumdpError(
+                f"entropic: exp({self.beta:g}·f) leaves the range of numbers for f from {ends[0]:g} to {ends[1]:g}; "
+                "take a smaller beta, or normalized(…)."
+            )
 
     def score(self, shape: Shape) -> Any:
         inner = self.inner.score(shape)
         return (DenseEntropic if inner.dense() else EntropicScore)(inner, self.beta)
 
 
-def entropic(objective: Objective, beta: float) -> Entropic:
+def _exp(exponent: float) -> float:
+    return math.exp(exponent) if exponent <= LARGEST else math.inf
+
+
+def entropic(objective: Objective | Callable[[Array], float], beta: float) -> Entropic:
     """``objective`` under risk aversion ``beta``: E[exp(β f(d))] is minimised.
 
     ``Evaluation.certainty_equivalent`` reports the outcome in the units of f.
@@ -83,28 +100,29 @@ def entropic(objective: Objective, beta: float) -> Entropic:
 class EntropicScore(Separable):
     """exp(β·f), f separable."""
 
-    inner: Any
+    inner: Score
     beta: float
 
-    def count(self):
+    def count(self) -> int:
         return self.inner.count()
 
-    def term(self, m, i, x):
+    def term(self, m: int, i: int, x: float) -> float:
         return self.inner.term(m, i, x)
 
-    def combine(self, z, at):
-        return math.exp(self.beta * self.inner.combine(z, at))
+    def combine(self, z: Any, at: int) -> float:
+        exponent = self.beta * self.inner.combine(z, at)
+        return math.exp(exponent) if exponent <= LARGEST else math.inf
 
-    def price(self, i, x, w, z, at):
+    def price(self, i: int, x: float, w: float, z: Any, at: int) -> float:
         return self.beta * self.combine(z, at) * self.inner.price(i, x, w, z, at)
 
-    def rank(self, i, x, w, z, at):
+    def rank(self, i: int, x: float, w: float, z: Any, at: int) -> float:
         return self.inner.rank(i, x, w, z, at)
 
-    def tracks(self):
+    def tracks(self) -> bool:
         return True
 
-    def grouped(self):
+    def grouped(self) -> bool:
         return self.inner.grouped()
 
 
@@ -112,11 +130,12 @@ class EntropicScore(Separable):
 class DenseEntropic(Dense):
     """exp(β·f), f dense."""
 
-    inner: Any
+    inner: Score
     beta: float
 
-    def value(self, d):
-        return math.exp(self.beta * self.inner.value(d))
+    def value(self, d: Any) -> float:
+        exponent = self.beta * self.inner.value(d)
+        return math.exp(exponent) if exponent <= LARGEST else math.inf
 
-    def grouped(self):
+    def grouped(self) -> bool:
         return self.inner.grouped()

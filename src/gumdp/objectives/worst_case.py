@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from gumdp.kernels.record import record, u64
 from gumdp.kernels.scores import Separable
-from gumdp.objectives.base import Array, Objective, Shape, cost_table, match
+from gumdp.objectives.base import Array, Objective, Shape
+from gumdp.objectives.tables import cost_table, match
 
 
 class WorstCase(Objective):

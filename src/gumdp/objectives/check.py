@@ -1,0 +1,285 @@
+"""Whether an objective keeps its word: its answers, tested against each other."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gumdp.errors import GumdpError, whole
+from gumdp.kernels.callback import reraise
+from gumdp.kernels.ledger import new_ledger
+from gumdp.kernels.rehearsal import rehearse
+from gumdp.objectives.base import Array, Objective, Shape
+from gumdp.objectives.function import as_objective
+
+STEP = 1e-6  # of the differences that gradients are compared with
+SLACK = 1e-9  # what rounding may do, relative to the size of the values
+LARGE = 5_000  # pairs beyond which cvxpy is not asked: it would take seconds
+STEPS = 12  # of the short trials among the occupancies
+
+
+@dataclass(frozen=True)
+class ObjectiveReport:
+    """What ``check_objective`` found; there is one only if nothing was wrong."""
+
+    objective: str
+    shape: Shape
+    findings: tuple[tuple[str, str], ...]  # (property, what was seen)
+
+    def __str__(self) -> str:
+        width = max(len(name) for name, _ in self.findings)
+        rows = [f"  {name:<{width}}  {seen}" for name, seen in self.findings]
+        return "\n".join([f"{self.objective} on {self.shape[0]} × {self.shape[1]} pairs: all in order", *rows])
+
+
+def check_objective(objective: Any, shape: Shape, samples: int = 100, seed: int = 0) -> ObjectiveReport:
+    """Return a printable report if an objective's answers agree with each other; raise ``GumdpError`` if two don't.
+
+    ``objective`` is any objective or plain function of an occupancy, ``shape`` is (S, A). On ``samples`` random
+    occupancies, full, sparse, of short trials and of one pair: the value is one finite number, the same each time, and
+    leaves the occupancy alone; the gradient agrees with differences along the simplex; convexity, bounds and
+    Lipschitz constant hold where they are declared (the constant above ``lipschitz_floor``); cvxpy's expression and
+    the compiled record give the same value, and so does re-scoring after a few entries changed.
+
+    >>> import gumdp
+    >>> print(check_objective(gumdp.Linear([[0.0, 1.0]]), (1, 2)).findings[2][1])
+    agrees with differences at 100 points
+    >>> check_objective(gumdp.Function(lambda d: d[0, 0] * d[0, 1], convex=True), (1, 2))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    gumdp.errors.GumdpError: check_objective: Function(<lambda>) says that it is convex, but ...
+    """
+    rows, columns = shape if isinstance(shape, tuple) and len(shape) == 2 else (None, None)
+    size = (whole("check_objective: the states of shape", rows, 1), whole("check_objective: the actions", columns, 1))
+    case = Case(as_objective(objective), size, whole("samples", samples, 1), whole("seed", seed, 0))
+    case.objective.fit(size)
+    findings = tuple((name, check(case)) for name, check in CHECKS)
+    return ObjectiveReport(repr(case.objective), size, findings)
+
+
+class Case:
+    """An objective under test, with the occupancies to try it on."""
+
+    def __init__(self, objective: Objective, shape: Shape, samples: int, seed: int) -> None:
+        self.objective, self.shape, self.samples, self.seed = objective, shape, samples, seed
+        self.cells = shape[0] * shape[1]
+        self.scale = 1.0  # 1 + the largest |value| so far: what rounding is relative to
+
+    def fail(self, sentence: str) -> GumdpError:
+        """The error that names the objective."""
+        return GumdpError(f"check_objective: {self.objective!r} {sentence}.")
+
+    def value(self, d: Array) -> float:
+        """f(d), of an occupancy that must stay as it is."""
+        before = d.copy()
+        value = self.objective(d)
+        if not np.array_equal(d, before):
+            raise self.fail("changes the occupancy that it is given; it must only read it")
+        self.scale = max(self.scale, 1.0 + abs(value))
+        return value
+
+    def ask(self, question: str, *args: Any) -> Any:
+        """An optional answer; whatever it raises becomes our error."""
+        try:
+            answer = getattr(self.objective, question)
+            return answer(*args) if callable(answer) else answer
+        except GumdpError:
+            raise
+        except Exception as error:
+            raise self.fail(f"fails to say its {question}, with {type(error).__name__}: {error}") from error
+
+    def same(self, one: float, two: float, slack: float = SLACK) -> bool:
+        """Whether two values are equal up to rounding."""
+        return abs(one - two) <= slack * self.scale
+
+    def occupancies(self) -> Iterator[tuple[Array, Array]]:
+        """``samples`` pairs of occupancies, always the same ones."""
+        rng = np.random.default_rng(self.seed)
+        for k in range(self.samples):
+            yield self.draw(rng, k % 4), self.draw(rng, (k // 4) % 4)
+
+    def draw(self, rng: np.random.Generator, kind: int) -> Array:
+        """A random occupancy: full (0), of a few pairs (1), of a short trial (2), of one pair (3)."""
+        d = np.zeros(self.cells)
+        if kind == 0:
+            d = rng.dirichlet(np.ones(self.cells))
+        elif kind == 2:
+            np.add.at(d, rng.integers(self.cells, size=STEPS), trial_weights(rng))
+        else:
+            few = rng.permutation(self.cells)[: 1 if kind == 3 else 1 + rng.integers(8)]
+            d[few] = rng.dirichlet(np.ones(few.size))
+        return d.reshape(self.shape)
+
+
+def trial_weights(rng: np.random.Generator) -> Array:
+    """The weights of the steps of a short discounted trial."""
+    weights = rng.uniform(0.3, 1.0) ** np.arange(STEPS)
+    return np.asarray(weights / weights.sum())
+
+
+def check_value(case: Case) -> str:
+    """One finite number, the same each time, whatever was asked in between."""
+    first = []
+    for d, e in case.occupancies():
+        first += [case.value(d), case.value(e)]
+    again = [case.value(x) for pair in reversed(list(case.occupancies())) for x in reversed(pair)]
+    for one, two in zip(first, reversed(again), strict=True):
+        if one != two:
+            raise case.fail(f"is not deterministic: it gave {one:.17g}, and then {two:.17g} for the same occupancy")
+    return f"finite and the same each time, from {min(first):.6g} to {max(first):.6g}"
+
+
+def check_bounds(case: Case) -> str:
+    """No value lies outside the declared bounds."""
+    ends = case.ask("bounds", case.shape)
+    if ends is None:
+        return "none declared"
+    low, high = ends
+    if not (np.isfinite(low) and np.isfinite(high) and low <= high):
+        raise case.fail(f"declares the bounds ({low}, {high}), which are not two finite numbers in order")
+    for pair in case.occupancies():
+        for value in map(case.value, pair):
+            if not low - SLACK * case.scale <= value <= high + SLACK * case.scale:
+                raise case.fail(f"declares the bounds ({low:.6g}, {high:.6g}), but has the value {value:.9g}")
+    return f"({low:.6g}, {high:.6g}) hold"
+
+
+def check_gradient(case: Case) -> str:
+    """The slope along a direction lies between the differences to the left and to the right, which may differ."""
+    rng = np.random.default_rng(case.seed)
+    h = min(STEP, 0.25 / case.cells)
+    for _ in range(case.samples):
+        d = 0.5 * case.draw(rng, 0) + 0.5 / case.cells
+        before = d.copy()
+        slope = case.ask("gradient", d)
+        if slope is None:
+            return "none declared"
+        if np.shape(slope) != case.shape or not np.isfinite(slope).all():
+            raise case.fail(f"has a gradient that is not finite numbers of shape {case.shape}, but {slope!r}")
+        if not np.array_equal(d, before):
+            raise case.fail("changes the occupancy that its gradient is given; it must only read it")
+        v = case.draw(rng, 0) - d
+        middle, ahead, behind = case.value(d), case.value(d + h * v), case.value(d - h * v)
+        sides = sorted([(ahead - middle) / h, (middle - behind) / h])
+        along = float((slope * v).sum())
+        slack = 1e-6 * (case.scale + abs(along))
+        if not sides[0] - slack <= along <= sides[1] + slack:
+            raise case.fail(
+                f"has a gradient that says {along:.9g} along a direction in which differences say {np.mean(sides):.9g}"
+            )
+    return f"agrees with differences at {case.samples} points"
+
+
+def check_convexity(case: Case) -> str:
+    """No value lies above a chord."""
+    if not case.ask("convex"):
+        return "not declared"
+    rng = np.random.default_rng(case.seed)
+    for d, e in case.occupancies():
+        t = rng.uniform()
+        ends, inside = (case.value(d), case.value(e)), case.value(t * d + (1.0 - t) * e)
+        chord = t * ends[0] + (1.0 - t) * ends[1]
+        if inside > chord + SLACK * case.scale:
+            raise case.fail(
+                f"says that it is convex, but between two occupancies with the values {ends[0]:.9g} and {ends[1]:.9g} "
+                f"it is {inside:.9g}, above the chord, {chord:.9g}"
+            )
+    return f"holds on {case.samples} segments"
+
+
+def check_lipschitz(case: Case) -> str:
+    """No two occupancies above the floor, near or far, differ by more than the constant allows."""
+    constant = case.ask("lipschitz", case.shape)
+    if constant is None:
+        return "none declared"
+    if not (np.isfinite(constant) and constant >= 0.0):
+        raise case.fail(f"declares the Lipschitz constant {constant}, which is not a finite number of at least 0")
+    floor = float(case.ask("lipschitz_floor"))
+    if floor * case.cells >= 1.0:
+        return f"{constant:.6g} is for entries of at least {floor:g}, which no occupancy of this shape has"
+    steepest = 0.0
+    for pair in case.occupancies():
+        d, far = (floor + (1.0 - floor * case.cells) * x for x in pair)
+        for e in (far, d + 1e-3 * (far - d)):
+            apart, change = float(np.abs(d - e).sum()), abs(case.value(d) - case.value(e))
+            if change > constant * apart + SLACK * case.scale:
+                raise case.fail(
+                    f"declares the Lipschitz constant {constant:.9g}, but changes by {change:.9g} between occupancies "
+                    f"{apart:.9g} apart, {change / apart:.9g} as much"
+                )
+            steepest = max(steepest, change / apart if apart > 0.0 else 0.0)
+    above = f" (entries of at least {floor:g})" if floor else ""
+    return f"{constant:.6g} holds{above}; the steepest slope seen is {steepest:.6g}"
+
+
+def check_expression(case: Case) -> str:
+    """The expression for cvxpy has the same value, and is as convex as declared."""
+    if case.cells > LARGE:
+        return f"not looked at beyond {LARGE} pairs"
+    import cvxpy
+
+    d = cvxpy.Variable(case.shape)
+    expression = case.ask("expression", d)
+    if expression is None:
+        return "none declared"
+    if case.ask("convex") and not expression.is_convex():
+        raise case.fail("says that it is convex, but cvxpy can't see that of its expression")
+    for d.value, _ in case.occupancies():
+        value, theirs = case.value(d.value), float(expression.value)
+        if not case.same(value, theirs):
+            raise case.fail(f"has an expression for cvxpy that is {theirs:.9g} where the value is {value:.9g}")
+    return "has the same value"
+
+
+def check_record(case: Case) -> str:
+    """What kernels call has the same value."""
+    for value, _, _, summed in rehearsals(case):
+        if not case.same(value, summed):
+            raise case.fail(f"is {value:.9g} where its record, as kernels call it, gives {summed:.9g}")
+    return f"{type(score(case)).__name__} has the same value"
+
+
+def check_rescoring(case: Case) -> str:
+    """Re-scoring after some entries changed has the same value as looking at all of it, and undoes what was done."""
+    for value, quick, astray, _ in rehearsals(case):
+        if not case.same(value, quick):
+            raise case.fail(f"is {value:.9g} where re-scoring the entries that changed gives {quick:.9g}")
+        if astray:
+            raise case.fail(f"leaves {astray} entries of the running occupancy changed when it is re-scored")
+    return f"agrees with fresh values at {2 * case.samples} occupancies"
+
+
+def rehearsals(case: Case) -> Iterator[tuple[float, float, int, float]]:
+    """For each occupancy: its value, the one re-scored with what it did not restore, and the one added up."""
+    record = score(case)
+    rng = np.random.default_rng(case.seed)
+    ledger = new_ledger(record, case.shape, case.cells)
+    for pair in case.occupancies():
+        for d in pair:
+            pairs = rng.permutation(np.flatnonzero(d)).astype(np.uint64)
+            known = int(rng.integers(pairs.size + 1))
+            result = rehearse(record, ledger, case.shape[1], pairs, d.ravel()[pairs.astype(np.intp)], known)
+            reraise()
+            yield case.value(d), *result
+
+
+def score(case: Case) -> Any:
+    """The objective's record; that it may be slow is no news here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return case.ask("score", case.shape)
+
+
+CHECKS: tuple[tuple[str, Callable[[Case], str]], ...] = (
+    ("value", check_value),
+    ("bounds", check_bounds),
+    ("gradient", check_gradient),
+    ("convexity", check_convexity),
+    ("Lipschitz constant", check_lipschitz),
+    ("expression", check_expression),
+    ("compiled record", check_record),
+    ("re-scoring", check_rescoring),
+)

@@ -1,0 +1,72 @@
+"""Quadratic objectives as kernels see them: squares of cells, or of linear measurements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gumdp.kernels.record import record, u64
+from gumdp.kernels.scores import Separable
+
+
+@record
+class SquaresScore(Separable):
+    """Σ_m λ_m (v_m·x − k_m)². The price of a pair is its marginal cost, λ_m v_m(i) (2(v_m·x − k_m) + w·v_m(i))."""
+
+    rows: Any  # float64 [M · S·A]: v
+    targets: Any  # float64 [M]: k
+    factors: Any  # float64 [M]: λ
+    kinds: int  # M
+    pairs: int  # S·A
+
+    def count(self) -> int:
+        return self.kinds
+
+    def term(self, m: int, i: int, x: float) -> float:
+        return float(self.rows[u64(m) * u64(self.pairs) + u64(i)] * x) if i < self.pairs else 0.0
+
+    def combine(self, z: Any, at: int) -> float:
+        total = 0.0
+        for m in range(self.kinds):
+            gap = float(z[at + m] - self.targets[m])
+            total += float(self.factors[m]) * (gap * gap)
+        return total
+
+    def price(self, i: int, x: float, w: float, z: Any, at: int) -> float:
+        total = 0.0
+        for m in range(self.kinds):
+            v = float(self.rows[u64(m) * u64(self.pairs) + u64(i)])
+            total += float(self.factors[m]) * v * (2.0 * float(z[at + m] - self.targets[m]) + w * v)
+        return total
+
+    def tracks(self) -> bool:
+        return True
+
+
+@record
+class DiagonalScore(Separable):
+    """Σ a·x² over the pairs."""
+
+    weights: Any  # float64 [S·A]: a
+
+    def term(self, m: int, i: int, x: float) -> float:
+        return float(self.weights[i] * (x * x)) if i < self.weights.size else 0.0
+
+    def price(self, i: int, x: float, w: float, z: Any, at: int) -> float:
+        return float(self.weights[i] * (2.0 * x + w))
+
+
+@record
+class StateDiagonalScore(Separable):
+    """Σ a·x² over the masses of the states. All actions of a state have the same price."""
+
+    weights: Any  # float64 [S]: a
+    first: int  # the cell of the first state
+
+    def term(self, m: int, i: int, x: float) -> float:
+        return float(self.weights[u64(i) - u64(self.first)] * (x * x)) if i >= self.first else 0.0
+
+    def price(self, i: int, x: float, w: float, z: Any, at: int) -> float:
+        return 0.0
+
+    def grouped(self) -> bool:
+        return True
