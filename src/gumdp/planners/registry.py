@@ -74,6 +74,12 @@ PLANNERS = (
         _stationary,
         (Option("policy", Path, "a .npy file with an array [S, A]"),),
     ),
+    PlannerEntry(
+        "exact",
+        "the optimal policy, where the problem is small enough",
+        lambda **options: gumdp.Exact(**options),
+        (Option("limit", int, "states of the occupancy MDP, at most"),),
+    ),
     PlannerEntry("mcts", "tree search, at its best", lambda **options: gumdp.MCTS(**options), SEARCH),
     PlannerEntry("mcts-paper", "tree search as in the paper", lambda **options: gumdp.MCTS.paper(**options), SEARCH),
 )
