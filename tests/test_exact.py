@@ -324,6 +324,9 @@ def test_an_objective_that_fails_somewhere_is_reported():
         (lambda: gumdp.exact_value(gumdp.zoo.load("m1-entropy", horizon=2), lambda s, a: [0.5, 0.6]), "distribution"),
         (lambda: gumdp.infinite_trials_value(gumdp.zoo.load("m1-entropy"), gumdp.Exact()), "Stationary"),
         (lambda: gumdp.NonMarkov(3), "rule must be a function"),
+        (lambda: gumdp.solve_exact("m1-entropy"), "problem must be a gumdp.Problem, not str"),
+        (lambda: gumdp.OccupancyMDP(None), "problem must be a gumdp.Problem, not NoneType"),
+        (lambda: gumdp.exact_value(3, gumdp.Random()), "problem must be a gumdp.Problem, not int"),
     ],
 )  # fmt: skip
 def test_bad_input_gets_one_sentence(call, words):

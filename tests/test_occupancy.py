@@ -190,6 +190,8 @@ def test_nothing_happened_is_a_history():
         (lambda: gumdp.empirical_occupancy([0, 0, 1], [0, 0, 0], (2, 2), 0.9, episodes=2), "3 steps"),
         (lambda: gumdp.empirical_occupancy([0.5], [0], (2, 2), 0.9), "whole numbers"),
         (lambda: gumdp.empirical_occupancy([0], [0], (2, 2), 1.5), "discount"),
+        (lambda: gumdp.empirical_occupancy([0], [0], 4, 0.9), "shape must be a pair"),
+        (lambda: gumdp.running_occupancy([0], [0], ("a", 2), 0.9), "states of shape"),
         (lambda: gumdp.step_weights(0.0, 3), "discount"),
         (lambda: gumdp.step_weights(0.9, 0), "horizon"),
         (lambda: gumdp.horizon_for(0.1, 1.0, 1.0), "below 1"),

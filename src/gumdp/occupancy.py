@@ -187,6 +187,9 @@ def check_trajectory(
     name: str, states: ArrayLike, actions: ArrayLike, shape: tuple[int, int]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """``states`` and ``actions`` as arrays of indices, one of each for every step."""
+    if not isinstance(shape, tuple) or len(shape) != 2:
+        raise GumdpError(f"{name}: shape must be a pair (states, actions), not {shape!r}.")
+    shape = (whole(f"{name}: states of shape", shape[0], 1), whole(f"{name}: actions of shape", shape[1], 1))
     rows = []
     for what, given, count in (("states", states, shape[0]), ("actions", actions, shape[1])):
         try:

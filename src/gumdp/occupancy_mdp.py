@@ -12,8 +12,7 @@ import numpy as np
 
 from gumdp.errors import GumdpError
 from gumdp.objectives.base import Array
-from gumdp.occupancy import check_tabular
-from gumdp.problem import Problem
+from gumdp.problem import Problem, check_problem
 
 
 class OccupancyState(NamedTuple):
@@ -48,8 +47,8 @@ class OccupancyMDP:
     """
 
     def __init__(self, problem: Problem) -> None:
+        self.model = check_problem("OccupancyMDP", problem)
         self.problem = problem
-        self.model = check_tabular("OccupancyMDP", problem.model)
         self.weights = np.tile(problem.discount ** np.arange(problem.horizon, dtype=np.float64), problem.episodes)
         self.scale = 1.0 / self.weights.sum()
 

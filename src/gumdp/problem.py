@@ -9,9 +9,10 @@ import numpy as np
 
 from gumdp.errors import GumdpError, real, whole
 from gumdp.models.base import Model
+from gumdp.models.tabular import Tabular
 from gumdp.objectives.base import Array
 from gumdp.objectives.function import as_objective
-from gumdp.occupancy import step_weights, truncation_gap
+from gumdp.occupancy import check_tabular, step_weights, truncation_gap
 
 
 class Problem:
@@ -100,3 +101,10 @@ class Problem:
         self.objective(d)
         if not np.array_equal(d, before):
             raise GumdpError("Problem: the objective changes the occupancy that it is given; it must only read it.")
+
+
+def check_problem(name: str, problem: object) -> Tabular:
+    """The model of ``problem``, if that is a problem with a table, whose probabilities are known."""
+    if not isinstance(problem, Problem):
+        raise GumdpError(f"{name}: problem must be a gumdp.Problem, not {type(problem).__name__}.")
+    return check_tabular(name, problem.model)

@@ -11,7 +11,7 @@ import numpy as np
 from gumdp.errors import GumdpError, whole
 from gumdp.objectives.base import Array
 from gumdp.planners.base import Planner, Policy
-from gumdp.problem import Problem
+from gumdp.problem import Problem, check_problem
 from gumdp.results import Decision
 from gumdp.solvers.unfolding import Unfolding
 
@@ -45,6 +45,7 @@ class Exact(Planner):
 
     def solve(self, problem: Problem) -> Unfolding:
         """The occupancy MDP of ``problem``, unfolded and with the optimal value of every state."""
+        check_problem("Exact", problem)
         with self._lock:
             table = self._solved.get(problem)
             if table is None:

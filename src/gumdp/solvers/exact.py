@@ -16,7 +16,7 @@ def solve_exact(problem: Problem, limit: int = LIMIT) -> Solution:
     Backward induction over the occupancy MDP: all (s, o, t) that can come about are listed, equal ones merged, and
     valued from the last step to the first. Without discounting the order of a history does not matter, and the
     number of states grows with a power of the horizon; with it, as fast as the number of histories does. Problems
-    with more than ``limit`` states are refused; a state takes about 40 bytes.
+    with more than ``limit`` states are refused; a state takes some 30 to 100 bytes.
 
     ``solution.planner`` is the optimal policy, for ``run_trial`` and ``evaluate``; ``solution.sizes`` has the number
     of states at each step.

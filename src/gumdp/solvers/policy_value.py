@@ -9,12 +9,12 @@ import numpy as np
 
 from gumdp.errors import GumdpError, whole
 from gumdp.objectives.base import Array
-from gumdp.occupancy import check_policy, check_tabular, empirical_occupancy, expected_occupancy
+from gumdp.occupancy import check_policy, empirical_occupancy, expected_occupancy
 from gumdp.planners.base import Planner
 from gumdp.planners.baselines import Markov, Random, Stationary
 from gumdp.planners.exact import LIMIT, Exact
 from gumdp.planners.nonmarkov import NonMarkov, Rule, action_chances
-from gumdp.problem import Problem
+from gumdp.problem import Problem, check_problem
 from gumdp.solvers.unfolding import Unfolding
 
 
@@ -29,7 +29,7 @@ def exact_value(problem: Problem, policy: Any, limit: int = LIMIT) -> float:
     >>> round(gumdp.exact_value(gumdp.zoo.load("m1-entropy", horizon=4), gumdp.Random()), 6)
     0.405084
     """
-    check_tabular("exact_value", problem.model)
+    check_problem("exact_value", problem)
     limit = whole("exact_value: limit", limit, 1)
     if isinstance(policy, Exact):
         return float(policy.solve(problem).expected)
@@ -59,7 +59,7 @@ def infinite_trials_value(problem: Problem, policy: Any, truncated: bool = True)
     >>> round(gumdp.infinite_trials_value(gumdp.zoo.load("m1-entropy", horizon=4), gumdp.Random()), 6)
     0.022445
     """
-    model = check_tabular("infinite_trials_value", problem.model)
+    model = check_problem("infinite_trials_value", problem)
     table = policy_table("infinite_trials_value", problem, policy)
     horizon = problem.horizon if truncated else None
     return problem.value(expected_occupancy(model, table, problem.discount, horizon))
@@ -80,7 +80,7 @@ def policy_table(name: str, problem: Problem, policy: Any) -> Array:
 
 def _over_histories(problem: Problem, rule: Rule, limit: int) -> float:
     """The expectation over all histories of a policy that may look at any part of them; nothing is merged."""
-    model = check_tabular("exact_value", problem.model)
+    model = check_problem("exact_value", problem)
     starts = list(zip(model.start_states.tolist(), model.start_probabilities.tolist(), strict=True))
     histories: list[tuple[float, tuple[int, ...], tuple[int, ...]]] = [(p, (s,), ()) for s, p in starts]
     made = 0

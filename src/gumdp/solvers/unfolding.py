@@ -16,8 +16,7 @@ from gumdp.kernels.ledger import new_ledger
 from gumdp.kernels.unfold import Coding, Moves, action_values, final_values, unfold
 from gumdp.models.tabular import Tabular
 from gumdp.objectives.base import Array
-from gumdp.occupancy import check_tabular
-from gumdp.problem import Problem
+from gumdp.problem import Problem, check_problem
 
 Mask = NDArray[np.bool_]
 Reduce = Callable[[int, Any, Array], Array]  # (step, states [n], action values [n, A]) → values [n]
@@ -45,7 +44,7 @@ class Unfolding:
     """
 
     def __init__(self, problem: Problem, limit: int, name: str, taken: Callable[[int], Mask]) -> None:
-        model = check_tabular(name, problem.model)
+        model = check_problem(name, problem)
         self.problem = problem
         self.merging = problem.discount == 1.0 or problem.episodes > 1
         self.coding, self._width = _coding(problem)
@@ -173,7 +172,7 @@ def size_bound(problem: Problem, taken: list[Mask]) -> float:
     The histories are counted by the state that they lead to. At step t with n_c visits of weight c so far, there
     are at most (states) · Π_c C(n_c + R - 1, n_c) different (s, o), where R pairs can be visited at all.
     """
-    model, total = check_tabular("size_bound", problem.model), 0.0
+    model, total = check_problem("size_bound", problem), 0.0
     ones = np.ones(model.successors.size)
     leads = sparse.csr_array(
         (ones, model.successors.copy(), model.offsets), shape=(model.offsets.size - 1, model.shape[0])
@@ -225,5 +224,5 @@ def _starts(model: Tabular) -> Moves:
 def _too_large(name: str, size: str, limit: int) -> GumdpError:
     return GumdpError(
         f"{name}: the occupancy MDP of this problem has {size} states, and limit allows {limit:,}; "
-        "shorten the horizon, or raise limit if there are time and memory for it (about 40 bytes a state)."
+        "shorten the horizon, or raise limit if there are time and memory for it (some 30 to 100 bytes a state)."
     )
