@@ -36,6 +36,7 @@ def problem_table(entries: Sequence[Entry]) -> RenderableType:
 def known_values(entry: Entry) -> str:
     """The optimum and the published values of a named problem, in a line."""
     parts = [f"optimum {number(entry.optimum)}"] if entry.optimum is not None else []
+    parts += [f"{what} {number(value)}" for what, value in entry.known.items()]
     if entry.published:
         parts.append("published: " + ", ".join(f"{who} {number(value)}" for who, value in entry.published.items()))
     return "; ".join(parts)
@@ -52,5 +53,6 @@ def entry_data(entry: Entry) -> dict[str, Any]:
         "actions": actions,
         "options": dict(entry.options),
         "optimum": entry.optimum,
+        "known": dict(entry.known),
         "published": dict(entry.published),
     }

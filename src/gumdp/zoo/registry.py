@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # Each registers its problems when imported. They are imported to list the problems, which should take no time:
 # they get at the library by `import gumdp` and at anything else that is heavy inside the functions that build.
-MODULES = ("gumdp.zoo.paper", "gumdp.zoo.gymnasium")
+MODULES = ("gumdp.zoo.paper", "gumdp.zoo.gymnasium", "gumdp.zoo.theory", "gumdp.zoo.small")
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Entry:
     options: Mapping[str, Any] = field(default_factory=dict)  # keyword arguments that ``build`` takes, with defaults
     optimum: float | None = None  # of F_{1,H}, where it is known exactly
     published: Mapping[str, float] = field(default_factory=dict)  # Table 1 of the paper: random, solver, mcts
+    known: Mapping[str, float] = field(default_factory=dict)  # closed forms and the like, by what they are the value of
     shape: tuple[int, int] | None = None  # (states, actions) with the default options
     objective: str = ""  # in a word or two
 
