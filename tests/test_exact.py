@@ -14,12 +14,28 @@ import gumdp
 COSTS = np.random.default_rng(99).uniform(0.0, 1.0, size=(3, 2, 2))
 TARGET = np.array([[0.1, 0.4], [0.3, 0.2]])
 
+
+class Peak(gumdp.Objective):
+    """All that a user must write."""
+
+    def value(self, d):
+        return float(d.max())
+
+
 OBJECTIVES = {  # an example of every kind, for occupancies of shape (2, 2)
+    "Constrained": gumdp.Constrained(COSTS[0], COSTS[1:], budgets=[0.3, 0.4], penalty=5.0),
     "Entropy": gumdp.Entropy(),
     "Function": gumdp.Function(lambda d: (d[0, 0] - 0.3) ** 2 + abs(d[1, 1] - 0.2)),
     "Imitation": gumdp.Imitation(TARGET),
+    "KLImitation": gumdp.KLImitation(TARGET),
     "Linear": gumdp.Linear(COSTS[0]),
+    "MeanVariance": gumdp.MeanVariance(COSTS[0], 2.0),
+    "Objective": Peak(),
+    "Quadratic": gumdp.Quadratic(np.cov(COSTS.reshape(3, 4).T)),
+    "Quadratic.of_states": gumdp.Quadratic.of_states([1.0, 3.0]),
+    "Quadratic.residual": gumdp.Quadratic.residual(COSTS[0], 0.4),
     "StateEntropy": gumdp.StateEntropy(),
+    "Target": gumdp.Target(COSTS[0], budget=0.43217),
     "WorstCase": gumdp.WorstCase(COSTS),
     "entropic": gumdp.entropic(gumdp.Linear(COSTS[1]), 2.0),
     "normalized": gumdp.normalized(gumdp.Entropy()),
@@ -91,6 +107,13 @@ def every_policy(problem, visits=()):
         yield sum(combination)
 
 
+def test_no_objective_is_forgotten():
+    public = [getattr(gumdp, name) for name in gumdp.__all__]
+    kinds = {x.__name__ for x in public if isinstance(x, type) and issubclass(x, gumdp.Objective)}
+    assert kinds <= set(OBJECTIVES)
+
+
+@pytest.mark.filterwarnings("ignore:the objective .* runs as plain Python")
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_the_optimum_is_that_over_all_histories(name):
     for seed, discount, horizon, episodes in ((0, 0.7, 3, 1), (1, 1.0, 3, 1), (2, 0.7, 2, 2), (3, 1.0, 2, 2)):
@@ -98,6 +121,7 @@ def test_the_optimum_is_that_over_all_histories(name):
         assert gumdp.solve_exact(problem).value == pytest.approx(best_over_histories(problem), abs=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:the objective .* runs as plain Python")
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_no_deterministic_policy_is_better_and_one_is_as_good(name):
     for seed, discount, horizon, episodes in ((4, 0.6, 2, 1), (5, 1.0, 2, 1), (6, 0.6, 1, 2), (7, 1.0, 1, 2)):

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import gumdp
 from gumdp.errors import GumdpError, unknown, whole
 from gumdp.zoo.paper import COSTS, three_states, two_states
 from gumdp.zoo.registry import Entry, register
+
+if TYPE_CHECKING:
+    import numpy as np
 
 DISCOUNT = 0.9
 HORIZON = 12
@@ -73,10 +78,9 @@ def random_small(
     return gumdp.Problem(model, _objective(objective, model, rng), discount, horizon, episodes)
 
 
-def _objective(kind: str, model: gumdp.Tabular, rng: object) -> gumdp.Objective:
+def _objective(kind: str, model: gumdp.Tabular, rng: np.random.Generator) -> gumdp.Objective:
     import numpy as np
 
-    assert isinstance(rng, np.random.Generator)
     states, actions = model.shape
     if kind == "entropy":
         return gumdp.normalized(gumdp.Entropy())
