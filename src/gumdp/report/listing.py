@@ -28,7 +28,7 @@ def problem_table(entries: Sequence[Entry]) -> RenderableType:
     table.add_column("known values", ratio=2)
     for entry in entries:
         size = f"{entry.shape[0]} × {entry.shape[1]}" if entry.shape else "–"
-        step = [str(entry.options.get(key, "–")) for key in ("horizon", "discount")]
+        step = ["–" if (x := entry.options.get(key)) is None else str(x) for key in ("horizon", "discount")]
         table.add_row(entry.name, size, *step, entry.objective or "–", entry.summary, known_values(entry) or "–")
     return table
 

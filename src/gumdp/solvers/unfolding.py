@@ -22,6 +22,7 @@ Mask = NDArray[np.bool_]
 Reduce = Callable[[int, Any, Array], Array]  # (step, states [n], action values [n, A]) → values [n]
 
 BLOCK = 1 << 16  # nodes that are valued in one go
+MOST = 2**31 - 1  # nodes of a level, which are numbered with 32 bits
 CROWDED = 64  # links that there may be for each node that there may be
 
 
@@ -55,7 +56,10 @@ class Unfolding:
         if not self.merging and bound > limit:
             raise _too_large(name, f"{bound:.3g}" if bound > 1e9 else f"{bound:,.0f}", limit)
         self.levels: list[Level] = []
-        self._codes = self._forward(name, limit, bound)
+        try:
+            self._codes = self._forward(name, min(limit, MOST), bound)
+        except MemoryError:
+            raise GumdpError(f"{name}: there is not enough memory for the occupancy MDP; lower the horizon.") from None
 
     @property
     def sizes(self) -> NDArray[np.int64]:
