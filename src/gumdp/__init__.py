@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gumdp import zoo as zoo
+    from gumdp.comparison import Comparison as Comparison
+    from gumdp.comparison import compare as compare
     from gumdp.errors import GumdpError as GumdpError
     from gumdp.evaluation import evaluate as evaluate
     from gumdp.evaluation import run_trial as run_trial
@@ -60,6 +62,7 @@ __version__ = "0.1.0"
 # Where each public name lives. Names are imported when they are first used: `gumdp list` and `gumdp --help` answer
 # at once, without the half second that compiled code and solvers take to load. Type checkers read the list above.
 _HOMES = {
+    "Comparison": "gumdp.comparison",
     "Constrained": "gumdp.objectives.constrained",
     "Decision": "gumdp.results",
     "Entropy": "gumdp.objectives.entropy",
@@ -90,6 +93,7 @@ _HOMES = {
     "Trial": "gumdp.results",
     "WorstCase": "gumdp.objectives.worst_case",
     "check_objective": "gumdp.objectives.check",
+    "compare": "gumdp.comparison",
     "empirical_occupancy": "gumdp.occupancy",
     "entropic": "gumdp.objectives.risk",
     "evaluate": "gumdp.evaluation",

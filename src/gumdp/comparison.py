@@ -1,0 +1,107 @@
+"""Comparing two planners on the same trials: common random numbers make small differences visible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gumdp import statistics
+from gumdp.errors import GumdpError, real
+from gumdp.results import Array, Evaluation
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How a does against b, trial by trial. Values are costs: a negative difference is in favour of a."""
+
+    difference: float  # mean of a - b
+    interval: tuple[float, float]  # of that mean, BCa bootstrap over pairs
+    level: float  # of the interval
+    effect: float  # Cohen's d of paired values: the mean difference in standard deviations of the differences
+    wins: float  # share of trials in which a is lower than b, ties counted half
+    improvement: float  # probability that a trial of a is lower than an independent one of b, ties counted half
+    p_better: float  # one-sided: how likely so low a mean is if a is not better than b
+    p_worse: float  # one-sided: how likely so high a mean is if a is not worse than b
+    trials: int
+    correlation: float  # of the paired values: what common random numbers gain; NaN where a side is constant
+    differences: Array = field(repr=False, compare=False, default_factory=lambda: np.zeros(0))
+
+    def p_not_worse(self, margin: float = 0.0) -> float:
+        """The one-sided p-value against "a is worse than b by ``margin`` or more" (paired t-test).
+
+        A small one lets you say that a is not worse than b, but for the margin.
+
+        >>> compare([1.0, 2.0, 3.0, 4.0], [1.1, 2.0, 3.1, 4.0]).p_not_worse(0.5) < 0.01
+        True
+        """
+        return _t_test(self.differences - real("margin", margin, 0.0), "less")
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return (
+            f"difference {self.difference:+.4g}, {100 * self.level:g} % interval [{low:+.4g}, {high:+.4g}], "
+            f"effect {self.effect:+.3g}, lower in {100 * self.wins:.3g} % of {self.trials} trials, "
+            f"p(better) {self.p_better:.3g}"
+        )
+
+
+def compare(a: Any, b: Any, level: float = 0.9) -> Comparison:
+    """Compare the values of two planners in the same trials of the same seed, or two evaluations.
+
+    The interval is a BCa bootstrap of the mean difference, the tests are paired t-tests, ``improvement`` comes from
+    the Mann–Whitney statistic: all of them SciPy's.
+
+    >>> result = compare([0.1, 0.2, 0.3, 0.1], [0.2, 0.4, 0.3, 0.3])
+    >>> result.difference, result.wins
+    (-0.125, 0.875)
+    """
+    from scipy import stats  # takes half a second to import
+
+    x, y = _paired(a, b)
+    level = real("level", level, 0.0, 1.0)
+    d = x - y
+    spread = float(d.std(ddof=1)) if d.size > 1 else 0.0
+    mean = float(d.mean())
+    moving = min(np.ptp(x), np.ptp(y)) > 0.0
+    return Comparison(
+        difference=mean,
+        interval=statistics.bootstrap(d, level, "bca"),
+        level=level,
+        effect=mean / spread if spread > 0.0 else float(np.sign(mean)) * np.inf if mean else 0.0,
+        wins=float(np.mean((d < 0.0) + 0.5 * (d == 0.0))),
+        improvement=1.0 - float(stats.mannwhitneyu(x, y, method="asymptotic").statistic) / x.size**2,
+        p_better=_t_test(d, "less"),
+        p_worse=_t_test(d, "greater"),
+        trials=d.size,
+        correlation=float(np.corrcoef(x, y)[0, 1]) if moving else float("nan"),
+        differences=d,
+    )
+
+
+def _paired(a: Any, b: Any) -> tuple[Array, Array]:
+    """The two sides as arrays that belong together."""
+    if isinstance(a, Evaluation) and isinstance(b, Evaluation) and (a.seed, a.problem) != (b.seed, b.problem):
+        raise GumdpError(
+            f"compare: the evaluations must share problem and seed, not {a.problem}, seed {a.seed}, and {b.problem}, "
+            f"seed {b.seed}: only then are their trials pairs."
+        )
+    x, y = (np.asarray(side.values if isinstance(side, Evaluation) else side, dtype=np.float64) for side in (a, b))
+    if x.ndim != 1 or x.shape != y.shape or x.size == 0:
+        raise GumdpError(f"compare: a and b must be equally many values, not of shapes {x.shape} and {y.shape}.")
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise GumdpError("compare: a and b must be finite numbers.")
+    return x, y
+
+
+def _t_test(d: Array, alternative: str) -> float:
+    """The p-value of the mean of ``d`` against 0; 0.5 where there is no evidence either way, from one trial."""
+    from scipy import stats
+
+    if d.size == 1:
+        return 0.5
+    if np.ptp(d) == 0.0:  # no spread: the mean is known, as far as these trials can tell
+        side = -d[0] if alternative == "less" else d[0]
+        return 0.0 if side > 0.0 else 1.0 if side < 0.0 else 0.5
+    return float(stats.ttest_1samp(d, 0.0, alternative=alternative).pvalue)
