@@ -182,9 +182,17 @@ def list_problems(as_json: bool) -> None:
 @program.command()
 @takes_problem
 @takes_planner
-def plan(name: str, changes: tuple[str, ...], as_json: bool, planner: str, seed: int, **options: Any) -> None:
+@click.option("--tree", is_flag=True, help="Show the top levels of the first decision's search tree (mcts).")
+@click.option("--depth", type=click.IntRange(1), default=2, show_default=True, help="Levels of that tree.")
+def plan(
+    name: str, changes: tuple[str, ...], as_json: bool, planner: str, seed: int, tree: bool, depth: int, **options: Any
+) -> None:
     """Play one trial, and show what happened and where the time went."""
     problem, actor = _load(name, changes), _make(planner, options)
+    if tree:
+        if not isinstance(actor, gumdp.MCTS):
+            raise GumdpError(f"--tree shows the tree of a search, and the planner {planner} does not search.")
+        actor.keep_tree = True
     with _progress(name) as report:
         trial = gumdp.run_trial(
             problem, actor, seed, on_decision=lambda t, decision: report(t + 1, problem.steps, decision.value)
@@ -197,6 +205,11 @@ def plan(name: str, changes: tuple[str, ...], as_json: bool, planner: str, seed:
         console = _console()
         title = f"{name} · {trial.planner} · seed {seed}"
         console.print(terminal.trial_view(title, problem, trial, _known(name, changes), console.width))
+        if tree:
+            from gumdp.report.tree import tree_view
+
+            console.print("\nsearch tree of the first decision", style="bold")
+            console.print(tree_view(problem.model, trial.decisions[0].tree, depth))
 
 
 @program.command()

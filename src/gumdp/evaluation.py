@@ -51,12 +51,15 @@ def play_trial(
     seed: int = 0,
     trial: int = 0,
     on_decision: Callable[[int, Any], None] | None = None,
+    stop: NDArray[np.uint8] | None = None,
 ) -> Trial:
-    """Play the trial of the two generator states ``seeds``, a decision at a time."""
+    """Play the trial of the two generator states ``seeds``, a decision at a time, unless ``stop[0]`` is set."""
     began = time.perf_counter()
     model, world = problem.model, np.uint64(seeds[0])
     record = model.world()
     policy = planner.bind(problem, seeds[1])
+    if stop is not None:
+        policy.stop = stop
     state = model.public(start_state(record, world))
     states, cells, decisions = [], [], []
     for t in range(problem.steps):
@@ -133,7 +136,7 @@ def over_threads(problem: Problem, planner: Planner, seeds: Seeds, threads: int)
     def work(part: slice) -> tuple[slice, Array]:
         values = planner.trials(problem, seeds[part], stop)
         if values is None:
-            values = np.array([_value(problem, planner, pair, stop) for pair in seeds[part]])
+            values = np.array([play_trial(problem, planner, pair, stop=stop).value for pair in seeds[part]])
         return part, values
 
     parts = _parts(len(seeds), threads, planner.batch)
@@ -151,14 +154,6 @@ def over_threads(problem: Problem, planner: Planner, seeds: Seeds, threads: int)
             for future in running:
                 future.cancel()
             raise
-
-
-def _value(problem: Problem, planner: Planner, pair: Seeds, stop: NDArray[np.uint8]) -> float:
-    def check(t: int, decision: Any) -> None:
-        if stop[0]:
-            raise KeyboardInterrupt
-
-    return play_trial(problem, planner, pair, on_decision=check).value
 
 
 def _parts(count: int, threads: int, batch: int) -> list[slice]:

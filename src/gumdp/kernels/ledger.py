@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from gumdp.kernels.record import allocating, part, u64
+from gumdp.kernels.record import allocating, kernel, part, u64
 
 
 class Ledger(NamedTuple):
@@ -129,7 +129,7 @@ def add_mass(objective, ledger, i, w):
             ledger.base[at] = term
 
 
-@part
+@kernel
 def commit(objective, ledger, cell, action, actions, w):
     """The pair (cell, action) really happened with weight ``w``."""
     add_mass(objective, ledger, u64(cell) * u64(actions) + u64(action), w)
@@ -137,7 +137,7 @@ def commit(objective, ledger, cell, action, actions, w):
         add_mass(objective, ledger, u64(ledger.pairs) + u64(cell), w)
 
 
-@part
+@kernel
 def worth(objective, ledger):
     """The objective at what really happened."""
     if objective.dense():

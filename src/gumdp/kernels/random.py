@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
 
-from gumdp.kernels.record import u64
+from gumdp.kernels.record import part, u64
 
 MASK = 0xFFFFFFFFFFFFFFFF
 STEP = 0x9E3779B97F4A7C15
@@ -23,13 +22,13 @@ MIX2 = 0x94D049BB133111EB
 TO_UNIT = 2.0**-53
 
 
-@njit(inline="always")
+@part
 def advance(rng: Any) -> Any:
     """The state after ``rng``."""
     return (u64(rng) + u64(STEP)) & u64(MASK)
 
 
-@njit(inline="always")
+@part
 def mix(rng: Any) -> Any:
     """64 random bits from the state ``rng``."""
     z = u64(rng)
@@ -38,25 +37,25 @@ def mix(rng: Any) -> Any:
     return z ^ (z >> u64(31))
 
 
-@njit(inline="always")
+@part
 def high(bits: Any) -> Any:
     """The upper 32 bits: an independent draw from [0, 2³²)."""
     return bits >> u64(32)
 
 
-@njit(inline="always")
+@part
 def low(bits: Any) -> Any:
     """The lower 32 bits: an independent draw from [0, 2³²)."""
     return bits & u64(0xFFFFFFFF)
 
 
-@njit(inline="always")
+@part
 def below(draw: Any, n: Any) -> Any:
     """A number in {0, …, n-1} from a 32-bit draw."""
     return (draw * u64(n)) >> u64(32)
 
 
-@njit(inline="always")
+@part
 def unit(bits: Any) -> Any:
     """A number in [0, 1) from 64 bits."""
     return float(bits >> u64(11)) * TO_UNIT

@@ -7,6 +7,7 @@ running occupancy, changes it going down, and ``settle`` restores it.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +39,7 @@ class Tree(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """Functions of a visit count, looked up instead of computed."""
+    """Functions of a visit count below ``inverse.size``, looked up instead of computed."""
 
     inverse: Any  # float64 [n]: 1/n
     inverse_root: Any  # float64 [n]: 1/√n
@@ -76,7 +77,7 @@ def new_tree(nodes: int, actions: int, steps: int) -> Tree:
     return tree
 
 
-def new_tables(n: int) -> Tables:
+def new_tables(n: int = 1 << 14) -> Tables:
     """Tables for counts below ``n``."""
     k = np.arange(n, dtype=np.float64)
     k[0] = 1.0
@@ -111,7 +112,7 @@ def adopt(tree, edge, node):
         tree.sibling[u64(oldest)] = node
 
 
-@part
+@kernel
 def clear(tree):
     """A tree of nothing but its root."""
     add_node(tree, u64(0), u64(0))
@@ -119,7 +120,7 @@ def clear(tree):
     forget(tree)
 
 
-@part
+@kernel
 def forget(tree):
     """Forget what only the search of one decision needs."""
     tree.fresh[:] = 0
@@ -129,6 +130,24 @@ def forget(tree):
     tree.seen[0] = np.inf
     tree.seen[1] = -np.inf
     tree.seen[2] = np.nan
+
+
+@part
+def inverse(tables, n):
+    """1/n."""
+    return tables.inverse[n] if n < u64(tables.inverse.size) else 1.0 / float(n)
+
+
+@part
+def inverse_root(tables, n):
+    """1/√n."""
+    return tables.inverse_root[n] if n < u64(tables.inverse.size) else 1.0 / math.sqrt(float(n))
+
+
+@part
+def root_log(tables, n):
+    """√log n."""
+    return tables.root_log[n] if n < u64(tables.inverse.size) else math.sqrt(math.log(float(n)))
 
 
 @part
@@ -145,7 +164,7 @@ def select(model, tree, tables, node, s, width, draw):
             a += u64(1)
             if a == actions:
                 a = u64(0)
-    bonus = width * tables.root_log[plays]
+    bonus = width * root_log(tables, plays)
     best = u64(0)
     lowest = np.inf
     a = u64(0)
@@ -176,8 +195,8 @@ def back_up(tree, tables, depth, value):
         e = u64(tree.edges[j])
         n = u64(tree.visits[e] + 1)
         tree.visits[e] = n
-        tree.mean[e] += (value - tree.mean[e]) * tables.inverse[n]
-        tree.doubt[e] = tables.inverse_root[n]
+        tree.mean[e] += (value - tree.mean[e]) * inverse(tables, n)
+        tree.doubt[e] = inverse_root(tables, n)
         tree.plays[u64(tree.nodes[j])] += 1
         j += u64(1)
     if tree.seen[0] > tree.seen[1]:
@@ -194,8 +213,7 @@ def back_up(tree, tables, depth, value):
 def search(model, objective, actor, ledger, tree, tables, rules, weights, horizon, root, t0, iterations, rng, stop):
     """Run ``iterations`` iterations from state ``root`` at step ``t0``.
 
-    The tree needs room for as many further nodes, the tables for as many further counts.
-    Returns a status and the generator's state.
+    A tree that is full grows no more, but still learns. Returns a status and the generator's state.
     """
     actions = u64(actor.actions)
     end = u64(weights.size)
@@ -231,10 +249,11 @@ def search(model, objective, actor, ledger, tree, tables, rules, weights, horizo
             label = u64(model.key(s))
             child = find(tree, edge, label)
             if child < 0:
-                new = u64(tree.size[0])
-                add_node(tree, new, label)
-                adopt(tree, edge, new)
-                tree.size[0] += 1
+                if tree.size[0] < tree.sibling.size:
+                    new = u64(tree.size[0])
+                    add_node(tree, new, label)
+                    adopt(tree, edge, new)
+                    tree.size[0] += 1
                 break
             node = u64(child)
         tree.size[1] = max(tree.size[1], np.int64(depth))
@@ -246,7 +265,7 @@ def search(model, objective, actor, ledger, tree, tables, rules, weights, horizo
     return DONE, rng
 
 
-@part
+@kernel
 def recommend(visits, mean, by_value):
     """The action to take: most visits (then least mean), or least mean (then most visits); then the first."""
     best = -1
@@ -321,16 +340,16 @@ def copy_tree(tree, larger):
     larger.seen[:] = tree.seen
 
 
-@part
+@kernel
 def spread(rng, k):
     """The k-th of many independent generator states that come from one."""
     return mix(u64(rng) ^ mix(u64(k)))
 
 
-@part
-def make_room(tree, tables, iterations):
-    """Start afresh if the tree or the tables could overflow in so many iterations."""
-    if tree.size[0] + iterations > tree.sibling.size or tree.plays[0] + iterations >= tables.inverse.size:
+@kernel
+def make_room(tree, iterations):
+    """Start afresh if the tree could overflow in so many iterations."""
+    if tree.size[0] + iterations > tree.sibling.size:
         clear(tree)
 
 
@@ -347,7 +366,7 @@ def plan_trial(model, objective, actor, ledger, tree, spare, tables, rules, weig
     clear(tree)
     t = u64(0)
     while t < end:
-        make_room(tree, tables, iterations)
+        make_room(tree, iterations)
         forget(tree)
         status, rng = search(
             model, objective, actor, ledger, tree, tables, rules, weights, horizon, s, t, iterations, rng, stop

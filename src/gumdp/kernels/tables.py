@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from gumdp.kernels.record import kernel
 
 TOP = 0xFFFFFFFF
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sort_rows(offsets, successors, probabilities):
-    """Order each row by falling probability, equal ones by rising successor, in place."""
+    """Order each row by falling probability, equal ones by rising successor, in place: for short rows."""
     for row in range(offsets.size - 1):
         first, last = offsets[row], offsets[row + 1]
-        if last - first > 64:
-            s, p = successors[first:last].copy(), probabilities[first:last].copy()
-            by_state = np.argsort(s)
-            order = by_state[np.argsort(-p[by_state], kind="mergesort")]
-            successors[first:last] = s[order]
-            probabilities[first:last] = p[order]
-            continue
         for k in range(first + 1, last):
             s, p = successors[k], probabilities[k]
             j = k
@@ -29,7 +22,7 @@ def sort_rows(offsets, successors, probabilities):
             successors[j], probabilities[j] = s, p
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def draw_limits(offsets, probabilities, limits):
     """Fill ``limits`` with the inclusive upper ends of the 32-bit draws of each entry; the last takes the rest."""
     for row in range(offsets.size - 1):
@@ -40,7 +33,7 @@ def draw_limits(offsets, probabilities, limits):
             limits[k] = TOP if k == last - 1 else max(0, min(TOP, int(round(total * 4294967296.0)) - 1))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def check_rows(offsets, probabilities, wanted, tolerance):
     """The first wanted row that is not a distribution and its sum (NaN if an entry is bad), or (-1, 1)."""
     for row in range(offsets.size - 1):

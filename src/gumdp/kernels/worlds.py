@@ -18,11 +18,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
 
 from gumdp.errors import GumdpError
 from gumdp.kernels.random import advance, below, low, mix, unit
-from gumdp.kernels.record import record, u64
+from gumdp.kernels.record import part, record, u64
 
 
 @record
@@ -102,7 +101,7 @@ class MaskedTable:
         return s
 
 
-@njit(inline="always")
+@part
 def four(bits):
     """Four independent numbers in [0, 1) from the lower half of ``bits``."""
     seed = low(bits)

@@ -54,7 +54,7 @@ class Tabular(Model):
         self.offsets = matrix.indptr.astype(np.int64)  # [S·A + 1]
         self.successors = matrix.indices.astype(np.int32)  # [n], each row by falling probability
         self.probabilities = matrix.data.astype(np.float64)  # [n]
-        sort_rows(self.offsets, self.successors, self.probabilities)
+        self._sort()
         self._check()
         self.start_states, self.start_probabilities = _start(start, self.shape[0])
         self.state_names = _names("state_names", state_names, self.shape[0])
@@ -140,6 +140,16 @@ class Tabular(Model):
 
     def public(self, state: Any) -> int:
         return int(state)
+
+    def _sort(self) -> None:
+        """Order each row by falling probability, so that sampling mostly ends at its first entry."""
+        lengths = np.diff(self.offsets)
+        if lengths.max() <= 64:
+            sort_rows(self.offsets, self.successors, self.probabilities)
+        else:
+            rows = np.repeat(np.arange(lengths.size), lengths)
+            order = np.lexsort((self.successors, -self.probabilities, rows))
+            self.successors, self.probabilities = self.successors[order], self.probabilities[order]
 
     def _check(self) -> None:
         wanted = np.ones(self.offsets.size - 1, bool) if self.available is None else self.available.ravel()

@@ -34,6 +34,7 @@ class Policy(ABC):
         self._last_action = -1  # of the last step that is settled
         self._ledger = new_ledger(problem.score, problem.shape, problem.steps)
         self._ledgers = [self._ledger]  # a search on several threads has one for each
+        self.stop = np.zeros(1, np.uint8)  # set from outside, it ends a decision early, with a KeyboardInterrupt
 
     def act(self, state: Any) -> Decision:
         """The decision in ``state``, which is remembered as taken."""
@@ -45,6 +46,8 @@ class Policy(ABC):
         try:
             decision = self.decide(s)
             reraise()
+            if self.stop[0]:
+                raise KeyboardInterrupt
         except BaseException:
             for ledger in self._ledgers:
                 open_ledger(self.problem.score, ledger)
@@ -65,6 +68,9 @@ class Policy(ABC):
         number = whole("action", action, 0)
         if number >= self.problem.shape[1]:
             raise GumdpError(f"action must be below {self.problem.shape[1]}, the number of actions, not {number}.")
+        allowed = self.problem.model.available
+        if allowed is not None and not allowed[self._pending[0], number]:
+            raise GumdpError(f"action {number} is not available in state {self._pending[0]}.")
         self._pending = (self._pending[0], number)
 
     @property

@@ -38,7 +38,7 @@ from gumdp.problem import Problem
 from gumdp.results import Array, Decision
 
 ITERATIONS = 1000  # a decision, where neither iterations nor a time limit are given
-ROOM = 4  # nodes and counts kept, in iterations of a decision, before a reused tree is dropped
+ROOM = 4  # nodes kept, in iterations of a decision, before a reused tree is dropped
 MEMORY = 1 << 30  # bytes that one tree may take
 PATIENCE = 0.05  # seconds after which a search looks up from its work
 
@@ -182,16 +182,16 @@ class Desk:
         self.actor = planner.actor(problem)
         self.rules = Rules(planner.exploration, planner.scaled, planner.choice == "value", planner.reuse)
         self.reuse = planner.reuse
-        self.stop = np.zeros(1, np.uint8)
         self.rng = np.uint64(0)
+        self.tables = new_tables()
         self.resize((ROOM if self.reuse else 1) * iterations + 2)
 
-    def resize(self, room: int) -> None:
-        """Make empty trees and tables for ``room`` nodes and counts."""
+    def resize(self, nodes: int) -> None:
+        """Make empty trees with room for ``nodes`` nodes, or for as many as fit into MEMORY."""
         actions, steps = self.problem.shape[1], self.problem.steps
-        self.tree = new_tree(room, actions, steps)
-        self.spare = new_tree(room if self.reuse else 1, actions, steps)
-        self.tables = new_tables(room)
+        nodes = min(nodes, MEMORY // (16 + 24 * actions))
+        self.tree = new_tree(nodes, actions, steps)
+        self.spare = new_tree(nodes if self.reuse else 1, actions, steps)
 
     def take_up(self, action: int, label: int, iterations: int | None) -> None:
         """Begin the next decision: keep the subtree of what happened, if it is to be kept and there is room."""
@@ -200,40 +200,38 @@ class Desk:
             self.tree, self.spare = self.spare, self.tree
         else:
             clear(self.tree)
-        if iterations is None:
-            if self.tree.size[0] > self.most // 2:
-                clear(self.tree)
-        else:
-            make_room(self.tree, self.tables, iterations)
+        make_room(self.tree, self.tree.sibling.size // 2 if iterations is None else iterations)
         forget(self.tree)
 
-    @property
-    def most(self) -> int:
-        """The nodes that fit into MEMORY."""
-        return MEMORY // (16 + 24 * self.problem.shape[1])
-
-    def ensure(self, more: int) -> int:
-        """Make room for ``more`` further nodes; return how many there can be."""
-        have = self.tables.inverse.size
-        need = max(int(self.tree.size[0]), int(self.tree.plays[0])) + more + 2
-        if need > have and have < self.most:
+    def grow(self) -> None:
+        """Double the room when a search without a limit on iterations has filled half of it."""
+        if 2 * self.tree.size[0] > self.tree.sibling.size:
             old = self.tree
-            self.resize(min(self.most, max(need, 2 * have)))
-            copy_tree(old, self.tree)
-        room = int(self.tables.inverse.size) - 2 - max(int(self.tree.size[0]), int(self.tree.plays[0]))
-        return max(0, min(more, room))
+            self.resize(2 * old.sibling.size)
+            if self.tree.sibling.size > old.sibling.size:
+                copy_tree(old, self.tree)
+            else:
+                self.tree = old
 
-    def search(self, ledger: Ledger, state: Any, t: int, iterations: int | None, deadline: float | None) -> int:
-        """Search until the iterations or the time are used up; return the iterations done.
+    def search(
+        self,
+        ledger: Ledger,
+        state: Any,
+        t: int,
+        iterations: int | None,
+        deadline: float | None,
+        stop: NDArray[np.uint8],
+    ) -> int:
+        """Search until the iterations or the time are used up, or ``stop[0]`` is set; return the iterations done.
 
         Work comes in portions of PATIENCE seconds at most, so that Ctrl-C and the deadline are noticed.
         """
         problem, began, done, portion = self.problem, time.perf_counter(), 0, 8
-        while not self.stop[0]:
-            count = self.ensure(portion if iterations is None else min(portion, iterations - done))
+        while not stop[0]:
+            count = portion if iterations is None else min(portion, iterations - done)
             status, rng = search(
                 problem.model.world(), problem.score, self.actor, ledger, self.tree, self.tables, self.rules,
-                problem.weights, np.uint64(problem.horizon), state, np.uint64(t), count, self.rng, self.stop,
+                problem.weights, np.uint64(problem.horizon), state, np.uint64(t), count, self.rng, stop,
             )  # fmt: skip
             self.rng = np.uint64(rng)
             if status == NOT_A_NUMBER:
@@ -241,7 +239,9 @@ class Desk:
                 raise not_finite()
             done += count
             now = time.perf_counter()
-            if count == 0 or done == iterations or (deadline is not None and now >= deadline):
+            if iterations is None:
+                self.grow()
+            if done == iterations or (deadline is not None and now >= deadline):
                 break
             patience = PATIENCE if deadline is None else min(PATIENCE, deadline - now)
             portion = max(1, min(8 * portion, int(patience * done / (now - began))))
@@ -268,7 +268,7 @@ class _SearchPolicy(Policy):
         for desk in self._desks:
             desk.take_up(self._last_action, label, self._share)
         if len(self._desks) == 1:
-            done = self._desks[0].search(self._ledger, state, self.t, self._share, deadline)
+            done = self._desks[0].search(self._ledger, state, self.t, self._share, deadline, self.stop)
         else:
             done = self._search_together(state, deadline)
         return self._report(state, done, time.perf_counter() - began)
@@ -277,18 +277,16 @@ class _SearchPolicy(Policy):
         """Search all trees at the same time, stopping all of them if the main thread is interrupted."""
         with ThreadPoolExecutor(len(self._desks)) as pool:
             jobs: list[Future[int]] = [
-                pool.submit(desk.search, ledger, state, self.t, self._share, deadline)
+                pool.submit(desk.search, ledger, state, self.t, self._share, deadline, self.stop)
                 for desk, ledger in zip(self._desks, self._ledgers, strict=True)
             ]
             try:
                 while wait(jobs, timeout=0.2).not_done:
                     pass
             except BaseException:
-                for desk in self._desks:
-                    desk.stop[0] = 1
+                self.stop[0] = 1
                 wait(jobs)
-                for desk in self._desks:
-                    desk.stop[0] = 0
+                self.stop[0] = 0
                 raise
             return sum(job.result() for job in jobs)
 
