@@ -122,6 +122,17 @@ def test_empirical_occupancies_average_to_the_expected_one():
     assert np.abs(mean - gumdp.expected_occupancy(model, policy, 0.9, horizon=15)).max() < width
 
 
+def test_a_model_survives_what_is_done_to_its_matrix():
+    model = random_model(8)
+    before = model.dense().copy()
+    model.matrix.data[:] = 0.0
+    successors, probabilities = model.row(0, 0)
+    assert np.allclose(probabilities, before[0, 0, successors])
+    fresh = random_model(8)
+    _ = (fresh.matrix != 0.0) @ np.ones(3)
+    assert np.allclose([fresh.row(s, a)[1].max() for s in range(3) for a in range(2)], before.max(axis=2).ravel())
+
+
 def test_horizon_and_tolerance_are_inverse():
     for tolerance in (1.0, 1e-3, 1e-9):
         horizon = gumdp.horizon_for(tolerance, lipschitz=4.0, discount=0.9)

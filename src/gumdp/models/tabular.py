@@ -101,7 +101,10 @@ class Tabular(Model):
     def matrix(self) -> sparse.csr_array:
         """P as a sparse matrix [(S·A), S]; rows of actions that are not available are empty."""
         size = (self.shape[0] * self.shape[1], self.shape[0])
-        return sparse.csr_array((self.probabilities, self.successors, self.offsets), shape=size)
+        # A copy: SciPy sorts the rows of its matrices in place whenever it sees fit.
+        matrix = sparse.csr_array((self.probabilities, self.successors, self.offsets), shape=size, copy=True)
+        matrix.sort_indices()
+        return matrix
 
     def dense(self) -> NDArray[np.float64]:
         """P as an array [S, A, S]."""
