@@ -338,6 +338,8 @@ def test_an_objective_that_fails_somewhere_is_reported():
         (lambda: gumdp.solve_exact(gumdp.zoo.load("m1-entropy", horizon=3), limit=42), "43 states.*limit allows 42"),
         (lambda: gumdp.solve_exact(gumdp.zoo.load("m1-entropy", discount=1.0), limit=1000), "between 1,000 and"),
         (lambda: gumdp.solve_exact(gumdp.zoo.load("m1-entropy"), limit=0), "limit"),
+        (lambda: gumdp.solve_exact(gumdp.zoo.load("theorem1", discount=1.0, horizon=1), limit=1), "between 1 and 2"),
+        (lambda: gumdp.solve_exact(gumdp.zoo.load("theorem1", discount=1.0, horizon=3), limit=1), "between 1 and"),
         (lambda: gumdp.Exact(limit="many"), "limit"),
         (lambda: gumdp.exact_value(gumdp.zoo.load("m1-entropy"), gumdp.Random()), "exact_value.*raise limit"),
         (lambda: gumdp.exact_value(gumdp.zoo.load("m1-entropy"), lambda s, a: 0, limit=10), "more than 10 histories"),

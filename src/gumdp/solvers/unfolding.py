@@ -83,12 +83,14 @@ class Unfolding:
         room = limit
         for t in range(steps):
             room -= states.size
+            if room < 0:
+                raise _too_large(name, f"between {limit:,} and {bound:.3g}", limit)
             first, links = np.zeros(states.size, np.int64), np.empty(0, np.int32)
             if t < steps - 1:
                 count = self._links(t, states)
                 space = min(count, room)
                 if count > CROWDED * limit:
-                    raise _too_large(name, f"between {limit:,} and {bound:.3g}", limit)
+                    raise _too_large(name, f"{count:,} links between", limit)
                 links = np.empty(count, np.int32)
                 table = np.full(1 << max(1, 2 * space).bit_length() if self.merging else 1, -1, np.int32)
                 following, their_codes = np.empty(space, np.int32), np.empty((space, self._width), kind)
