@@ -60,6 +60,9 @@ class Problem:
             parts.append(f"{self.episodes} episodes")
         return f"Problem({', '.join(parts)})"
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k != "score"}  # a record belongs to its process
+
     @property
     def shape(self) -> tuple[int, int]:
         """(S, A), the shape of an occupancy."""

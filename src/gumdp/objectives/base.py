@@ -101,6 +101,7 @@ class Objective(ABC):
         return Scaled(self, factor) if isinstance(factor, (int, float, np.number)) else NotImplemented
 
     __rmul__ = __mul__
+    __array_ufunc__ = None  # NumPy's numbers leave + and * to us
 
 
 def one_number(name: str, result: Any) -> float:

@@ -52,8 +52,11 @@ def check_objective(objective: Any, shape: Shape, samples: int = 100, seed: int 
     Traceback (most recent call last):
     gumdp.errors.GumdpError: check_objective: Function(<lambda>) says that it is convex, but ...
     """
-    rows, columns = shape if isinstance(shape, tuple) and len(shape) == 2 else (None, None)
-    size = (whole("check_objective: the states of shape", rows, 1), whole("check_objective: the actions", columns, 1))
+    try:
+        states, actions = shape
+    except (TypeError, ValueError):
+        raise GumdpError(f"check_objective: shape must be (S, A), not {shape!r}.") from None
+    size = (whole("check_objective: S of shape", states, 1), whole("check_objective: A of shape", actions, 1))
     case = Case(as_objective(objective), size, whole("samples", samples, 1), whole("seed", seed, 0))
     case.objective.fit(size)
     findings = tuple((name, check(case)) for name, check in CHECKS)
@@ -248,7 +251,7 @@ def check_rescoring(case: Case) -> str:
         if not case.same(value, quick):
             raise case.fail(f"is {value:.9g} where re-scoring the entries that changed gives {quick:.9g}")
         if astray:
-            raise case.fail(f"leaves {astray} entries of the running occupancy changed when it is re-scored")
+            raise case.fail(f"leaves entries of the running occupancy changed when it is re-scored: {astray} of them")
     return f"agrees with fresh values at {2 * case.samples} occupancies"
 
 

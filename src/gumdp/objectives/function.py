@@ -49,7 +49,7 @@ class Function(Objective):
                 raise GumdpError(f"Function: {what} must be a function of the occupancy, not {type(given).__name__}.")
         self.function: Callable[[Array], float] = function
         self.slope = gradient
-        self.name = str(name or getattr(function, "__name__", type(function).__name__))
+        self.name = str(getattr(function, "__name__", type(function).__name__) if name is None else name)
         self._convex = bool(convex)
         self._bounds = None if bounds is None else _ends(bounds)
         self._lipschitz = None if lipschitz is None else real("Function: lipschitz", lipschitz, 0.0)

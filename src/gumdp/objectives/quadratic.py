@@ -151,4 +151,7 @@ class Quadratic(Objective):
 def _most(weights: Array) -> float:
     """The greatest Σ w·x² on the simplex: on one pair, or spread out where all weights are negative."""
     top = float(weights.max())
-    return top if top >= 0.0 else -1.0 / float((-1.0 / weights).sum())
+    if top >= 0.0:
+        return top
+    with np.errstate(over="ignore"):  # 1/x of a tiny x is infinite, and its share of the mass 1
+        return -1.0 / float((-1.0 / weights).sum())
