@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gumdp.history import histories_of as histories_of
     from gumdp.history import history_of as history_of
     from gumdp.history import running_occupancy as running_occupancy
+    from gumdp.models.bins import Bins as Bins
     from gumdp.models.gymnasium import from_gymnasium as from_gymnasium
     from gumdp.models.simulator import Simulator as Simulator
     from gumdp.models.tabular import Tabular as Tabular
@@ -62,6 +63,7 @@ __version__ = "0.1.0"
 # Where each public name lives. Names are imported when they are first used: `gumdp list` and `gumdp --help` answer
 # at once, without the half second that compiled code and solvers take to load. Type checkers read the list above.
 _HOMES = {
+    "Bins": "gumdp.models.bins",
     "Comparison": "gumdp.comparison",
     "Constrained": "gumdp.objectives.constrained",
     "Decision": "gumdp.results",

@@ -18,10 +18,9 @@ from __future__ import annotations
 
 from typing import Any
 
-
 from gumdp.errors import GumdpError
 from gumdp.kernels.random import advance, below, low, mix, unit
-from gumdp.kernels.record import part, record, u64
+from gumdp.kernels.record import kernel, part, record, u64
 
 
 @record
@@ -112,6 +111,43 @@ def four(bits):
 
 
 @record
+class Simulation:
+    """Dynamics in a continuous state, a tuple of floats; outcomes are told apart by their cell.
+
+    Its parts are records: ``dynamics`` steps, ``begin`` resets, ``where`` says the cell.
+    """
+
+    actions: int
+    dynamics: Any
+    begin: Any
+    where: Any
+
+    def reset(self, bits):
+        return self.begin.reset(bits)
+
+    def step(self, s, a, bits):
+        return self.dynamics.step(s, a, bits)
+
+    def cell(self, s):
+        return self.where.cell(s)
+
+    def key(self, s):
+        return self.where.cell(s)
+
+    def pick(self, s, draw):
+        return below(draw, self.actions)
+
+    def allowed(self, s, a):
+        return True
+
+    def restore(self, s):
+        return s
+
+
+# --- dynamics, start and cells given as functions ---
+
+
+@record
 class Still:
     """Dynamics without randomness."""
 
@@ -152,35 +188,119 @@ class Drawn:
 
 
 @record
-class Simulation:
-    """Dynamics given as functions; outcomes are told apart by their cell."""
+class Indexed:
+    """The cell as a function of the state."""
 
-    actions: int
     cells: int
-    dynamics: Any
-    begin: Any
-    where: Any
-
-    def reset(self, bits):
-        return self.begin.reset(bits)
-
-    def step(self, s, a, bits):
-        return self.dynamics.step(s, a, bits)
+    code: Any
 
     def cell(self, s):
-        c = self.where.call1(s)
+        c = self.code.call1(s)
         if c < 0 or c >= self.cells:
             raise GumdpError("the simulator's index returned a cell outside 0 … cells-1.")
         return u64(c)
 
-    def key(self, s):
-        return self.cell(s)
 
-    def pick(self, s, draw):
-        return below(draw, self.actions)
+@record
+class Ending:
+    """Which states end an episode, as a function."""
 
-    def allowed(self, s, a):
-        return True
+    code: Any
 
-    def restore(self, s):
-        return s
+    def ended(self, s):
+        return self.code.call1(s)
+
+
+# --- what follows a state that ends an episode; ``ending`` says which do ---
+
+
+@record
+class Absorbing:
+    """Nothing changes any more."""
+
+    dynamics: Any
+    ending: Any
+
+    def step(self, s, a, bits):
+        return s if self.ending.ended(s) else self.dynamics.step(s, a, bits)
+
+
+@record
+class Restarting:
+    """The next state is a start state, whatever the action."""
+
+    dynamics: Any
+    ending: Any
+    begin: Any
+
+    def step(self, s, a, bits):
+        return self.begin.reset(mix(low(bits))) if self.ending.ended(s) else self.dynamics.step(s, a, bits)
+
+
+# --- boxes of continuous states ---
+
+
+@part
+def number(x, low_end, high_end, count, strict):
+    """The bin of ``x`` among ``count`` equal ones; beyond the ends the nearest, or an error if ``strict``."""
+    if x >= low_end and x < high_end:
+        return min(u64((x - low_end) / (high_end - low_end) * count), u64(count) - u64(1))
+    if x != x:
+        raise GumdpError("a state is not a number (NaN), so that it falls into no bin.")
+    if strict and x != high_end:
+        raise GumdpError("a state lies outside the bins; widen their range, or take Bins(outside='clip').")
+    return u64(0) if x < low_end else u64(count) - u64(1)
+
+
+@record
+class EqualBoxes:
+    """Equal bins in each dimension, numbered row by row."""
+
+    low_ends: Any  # float64 [n]
+    high_ends: Any  # float64 [n]
+    counts: Any  # int64 [n]; a dimension with one bin is not looked at
+    strict: bool
+
+    def cell(self, s):
+        at = u64(0)
+        k = u64(0)
+        while k < u64(self.counts.size):
+            n = self.counts[k]
+            if n > 1:
+                at = at * u64(n) + number(s[k], self.low_ends[k], self.high_ends[k], n, self.strict)
+            k += u64(1)
+        return at
+
+
+@record
+class EdgeBoxes:
+    """Bins between given edges: bin j of dimension k holds edges[j] ≤ x < edges[j+1]."""
+
+    edges: Any  # float64: the edges of one dimension after another
+    firsts: Any  # int64 [n + 1]: where those of each dimension begin
+    strict: bool
+
+    def cell(self, s):
+        at = u64(0)
+        k = u64(0)
+        while k < u64(self.firsts.size - 1):
+            first, bins = u64(self.firsts[k]), u64(self.firsts[k + u64(1)] - self.firsts[k] - 1)
+            if bins > u64(1):
+                x = s[k]
+                if x != x:
+                    raise GumdpError("a state is not a number (NaN), so that it falls into no bin.")
+                if self.strict and (x < self.edges[first] or x > self.edges[first + bins]):
+                    raise GumdpError("a state lies outside the bins; widen their range, or take Bins(outside='clip').")
+                j = u64(0)
+                while j + u64(1) < bins and x >= self.edges[first + j + u64(1)]:
+                    j += u64(1)
+                at = at * bins + j
+            k += u64(1)
+        return at
+
+
+@kernel
+def cells_of(where, states, cells):
+    """Fill ``cells[k]`` with the cell of ``states[k]``."""
+    for k in range(cells.size):
+        cells[k] = where.cell(states[k])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ from numpy.typing import ArrayLike
 
 from gumdp.errors import GumdpError, unknown
 from gumdp.models.base import Model
+from gumdp.models.bins import Bins
+from gumdp.models.classic import simulate, twin_of
 from gumdp.models.published import from_table, names_of
 from gumdp.models.source import TERMINAL, Source
 
@@ -25,6 +28,8 @@ def from_gymnasium(
     method: str | None = None,
     terminal: str | None = None,
     start: ArrayLike | None = None,
+    bins: Bins | int | Sequence[int] | None = None,
+    torques: int | ArrayLike = 5,
     **options: Any,
 ) -> Model:
     """A model of a Gymnasium environment, which says what it is made of: ``print(model.source)``.
@@ -37,6 +42,9 @@ def from_gymnasium(
             ``"table"`` (or ``"continue"``) whatever the environment's own dynamics say, ``"absorb"`` the same
             state forever, ``"restart"`` a new start state.
         start: the distribution of start states [S], for a table without one.
+        bins: how continuous observations are divided into cells for the occupancy: ``Bins``, or so many equal bins
+            in each dimension. The dynamics stay continuous.
+        torques: Pendulum's actions: so many torques between its extremes, or a list of them.
 
     >>> from_gymnasium("FrozenLake-v1", map_name="8x8", terminal="restart")
     Tabular(64 states, 4 actions, 674 transitions)
@@ -51,6 +59,9 @@ def from_gymnasium(
         method = _choose(env)
     if method == "table":
         return _table(env, terminal or "continue", start)
+    divided = bins if isinstance(bins, Bins) or bins is None else Bins(bins)
+    if method == "simulator":
+        return _simulator(env, terminal, divided, torques)
     raise GumdpError(f"from_gymnasium: {title(env)} publishes no transition table.")
 
 
@@ -121,6 +132,8 @@ def _choose(env: Any) -> str:
     """The fastest method that is faithful to this environment."""
     if changed_by(env) is None and _publishes(env):
         return "table"
+    if changed_by(env) is None and twin_of(env) is not None:
+        return "simulator"
     return "clone"
 
 
@@ -160,6 +173,12 @@ def _table(env: Any, terminal: str, start: ArrayLike | None) -> Model:
         terminal=terminal,
     )
     return model
+
+
+def _simulator(env: Any, terminal: str | None, bins: Bins | None, torques: int | ArrayLike) -> Model:
+    if (wrapper := changed_by(env)) is not None:
+        raise GumdpError(f"from_gymnasium: the wrapper {wrapper} may change what a simulator of {title(env)} does.")
+    return simulate(env, title(env), terminal, bins, torques)
 
 
 def read_number(env: Any, observation: Any) -> int:

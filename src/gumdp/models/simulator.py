@@ -9,10 +9,14 @@ from typing import Any
 import numba
 import numpy as np
 
-from gumdp.errors import GumdpError, whole
+from gumdp.errors import GumdpError, unknown, whole
 from gumdp.kernels.record import Code
-from gumdp.kernels.worlds import Drawn, Fixed, Noisy, Simulation, Still
+from gumdp.kernels.worlds import Absorbing, Drawn, Ending, Fixed, Indexed, Noisy, Restarting, Simulation, Still
 from gumdp.models.base import Model
+from gumdp.models.bins import Bins
+from gumdp.models.source import TERMINAL
+
+UNIFORM = (0.5, 0.5, 0.5, 0.5)
 
 
 class Simulator(Model):
@@ -22,11 +26,13 @@ class Simulator(Model):
         step: ``step(state, action)`` → state, or ``step(state, action, u)`` where ``u`` holds four independent
             uniform numbers in [0, 1): all the randomness that a step may use.
         start: a state, or ``start(u)`` → state.
-        index: ``index(state)`` → the cell of the occupancy, 0 … cells-1.
+        index: ``index(state)`` → the cell of the occupancy, 0 … cells-1; or ``Bins``, which know their cells.
         cells, actions: how many there are.
+        ended: ``ended(state)`` → whether an episode ends there; ``terminal`` says what then: ``"absorb"`` nothing
+            changes any more, ``"restart"`` the next state is a start state.
 
-    A state is a tuple of floats (fast) or a one-dimensional array. The occupancy counts (cell, action) pairs,
-    the dynamics stay as fine as they are. A search tree tells outcomes apart by their cell.
+    A state is a tuple of floats. The occupancy counts (cell, action) pairs, the dynamics stay as fine as they are.
+    A search tree tells outcomes apart by their cell.
 
     >>> walk = Simulator(lambda x, a: (x[0] + (0.1 if a else -0.1),), (0.5,),
     ...                  lambda x: int(min(max(x[0], 0.0), 0.99) * 10), cells=10, actions=2)
@@ -38,48 +44,51 @@ class Simulator(Model):
         self,
         step: Callable[..., Any],
         start: Any,
-        index: Callable[[Any], int],
-        cells: int,
-        actions: int,
+        index: Callable[[Any], int] | Bins,
+        cells: int | None = None,
+        actions: int = 0,
         *,
+        ended: Callable[[Any], bool] | None = None,
+        terminal: str = "absorb",
         cell_names: Sequence[str] | None = None,
         action_names: Sequence[str] | None = None,
         grid: tuple[int, int] | None = None,
     ) -> None:
-        self.shape = (whole("Simulator: cells", cells, 1), whole("Simulator: actions", actions, 1))
-        self.state_names = tuple(cell_names) if cell_names is not None else None
-        self.action_names = tuple(action_names) if action_names is not None else None
-        for what, names, count in (
-            ("cell_names", self.state_names, self.shape[0]),
-            ("action_names", self.action_names, self.shape[1]),
-        ):
-            if names is not None and len(names) != count:
-                raise GumdpError(f"Simulator: {what} must be {count} strings.")
-        self.available = None
+        begin, first = _begin(start)
+        where, count = _where(index, cells, first)
+        dynamics: Any = _dynamics(step, first)
+        if ended is not None:
+            if terminal not in TERMINAL[1:]:
+                raise unknown("terminal", terminal, TERMINAL[1:])
+            ending = _ending(ended, first)
+            dynamics = Absorbing(dynamics, ending) if terminal == "absorb" else Restarting(dynamics, ending, begin)
+        self._fill(Simulation(whole("Simulator: actions", actions, 1), dynamics, begin, where), count, first)
+        self.state_names = _names("cell_names", cell_names, count)
+        self.action_names = _names("action_names", action_names, self.shape[1])
         self.grid = grid
-        uniform = (0.5, 0.5, 0.5, 0.5)
-        if callable(start):
-            begin: Any = Drawn(_code("start", start))
-            first = _attempt("start", begin.code, uniform)
-        else:
-            first = _as_state(start)
-            begin = Fixed(first)
-        noisy = len(inspect.signature(getattr(step, "py_func", step)).parameters) == 3
-        move = _code("step", step)
-        after = _attempt("step", move, first, np.uint64(0), *([uniform] if noisy else []))
-        if numba.typeof(after) != numba.typeof(first):
-            raise GumdpError(
-                f"Simulator: step must return a state like the one it gets, {numba.typeof(first)}, "
-                f"not {numba.typeof(after)}; write 0.0 instead of 0 where a number is a float."
-            )
-        where = _code("index", index)
-        cell = _attempt("index", where, first)
-        if not isinstance(cell, (int, np.integer)) or not 0 <= cell < self.shape[0]:
-            raise GumdpError(
-                f"Simulator: index must return a whole number from 0 to {self.shape[0] - 1}, not {cell!r}."
-            )
-        self._first = first
-        self._world = Simulation(self.shape[1], self.shape[0], (Noisy if noisy else Still)(move), begin, where)
+        if isinstance(index, Bins):
+            self._describe(index)
+
+    @classmethod
+    def compiled(cls, world: Simulation, bins: Bins, action_names: Sequence[str] | None = None) -> Simulator:
+        """The model of a record that is compiled already: see ``gumdp.kernels.classic``."""
+        model = cls.__new__(cls)
+        model._fill(world, bins.cells, world.reset(0))
+        model.state_names, model.grid = None, None
+        model.action_names = _names("action_names", action_names, model.shape[1])
+        model._describe(bins)
+        return model
+
+    def _fill(self, world: Simulation, cells: int, first: Any) -> None:
+        self.shape = (cells, world.actions)
+        self.available = None
+        self.bins: Bins | None = None
+        self._world, self._first = world, first
+
+    def _describe(self, bins: Bins) -> None:
+        self.bins = bins
+        self.state_names = self.state_names or tuple(bins.cell_names())
+        self.grid, self.axes = self.grid or bins.grid, bins.axes
 
     def __repr__(self) -> str:
         return f"Simulator({self.shape[0]} cells, {self.shape[1]} actions)"
@@ -89,7 +98,7 @@ class Simulator(Model):
 
     def state(self, state: Any) -> Any:
         given = _as_state(state)
-        if numba.typeof(given) != numba.typeof(self._first) or np.shape(given) != np.shape(self._first):
+        if len(given) != len(self._first):
             raise GumdpError(f"state must be like {self._first!r}, not {state!r}.")
         return given
 
@@ -97,13 +106,73 @@ class Simulator(Model):
         return state
 
 
-def _as_state(state: Any) -> Any:
+def _as_state(state: Any) -> tuple[float, ...]:
     try:
-        if isinstance(state, np.ndarray):
-            return np.ascontiguousarray(state, dtype=np.float64)
         return tuple(float(x) for x in state)
     except (TypeError, ValueError):
-        raise GumdpError(f"a state must be a tuple of floats or an array, not {state!r}.") from None
+        raise GumdpError(f"a state must be a tuple of floats, not {state!r}.") from None
+
+
+def _begin(start: Any) -> tuple[Any, Any]:
+    """The record of the start, and a start state."""
+    if not callable(start):
+        first = _as_state(start)
+        return Fixed(first), first
+    begin = Drawn(_code("start", start))
+    first = _attempt("start", begin.code, UNIFORM)
+    _check_state("start must return", first)
+    return begin, first
+
+
+def _dynamics(step: Any, first: Any) -> Any:
+    """The record of the dynamics, tried once."""
+    move = _code("step", step)
+    noisy = len(inspect.signature(move.function).parameters) == 3
+    after = _attempt("step", move, first, np.uint64(0), *([UNIFORM] if noisy else []))
+    _check_state("step must return", after)
+    if numba.typeof(after) != numba.typeof(first):
+        raise GumdpError(
+            f"Simulator: step must return a state like the one it gets, {numba.typeof(first)}, "
+            f"not {numba.typeof(after)}; write 0.0 instead of 0 where a number is a float."
+        )
+    return (Noisy if noisy else Still)(move)
+
+
+def _where(index: Any, cells: int | None, first: Any) -> tuple[Any, int]:
+    """The record of the cells, tried once, and how many there are."""
+    if isinstance(index, Bins):
+        if cells is not None and whole("Simulator: cells", cells, 1) != index.cells:
+            raise GumdpError(f"Simulator: cells is {cells}, but the bins have {index.cells}; leave cells out.")
+        if index.shape is None or len(index.shape) != len(first):
+            raise GumdpError(f"Simulator: the bins must have {len(first)} dimensions, as the states have.")
+        return index.boxes(), index.cells
+    count = whole("Simulator: cells", cells, 1)
+    where = _code("index", index)
+    cell = _attempt("index", where, first)
+    if not isinstance(cell, (int, np.integer)) or not 0 <= cell < count:
+        raise GumdpError(f"Simulator: index must return a whole number from 0 to {count - 1}, not {cell!r}.")
+    return Indexed(count, where), count
+
+
+def _ending(ended: Any, first: Any) -> Ending:
+    code = _code("ended", ended)
+    answer = _attempt("ended", code, first)
+    if not isinstance(answer, (bool, np.bool_)):
+        raise GumdpError(f"Simulator: ended must return True or False, not {answer!r}.")
+    return Ending(code)
+
+
+def _check_state(rule: str, state: Any) -> None:
+    if not isinstance(state, tuple) or not all(isinstance(x, float) for x in state):
+        raise GumdpError(
+            f"Simulator: {rule} a tuple of floats, not {state!r}; write 0.0 instead of 0 where a number is a float."
+        )
+
+
+def _names(what: str, names: Sequence[str] | None, count: int) -> tuple[str, ...] | None:
+    if names is not None and len(names) != count:
+        raise GumdpError(f"Simulator: {what} must be {count} strings.")
+    return None if names is None else tuple(names)
 
 
 def _code(what: str, function: Any) -> Code:

@@ -56,6 +56,21 @@ def taxi_imitation(
     return imitate("Taxi", target, discount, horizon, terminal)
 
 
+def mountaincar_entropy(
+    bins: int = 10, discount: float = DISCOUNT, horizon: int = HORIZON, terminal: str = "continue"
+) -> Problem:
+    """MountainCar: use every corner of the phase plane. The dynamics are continuous, the occupancy counts bins."""
+    model = gumdp.from_gymnasium("MountainCar-v0", bins=bins, terminal=terminal)
+    return gumdp.Problem(model, gumdp.normalized(gumdp.Entropy()), discount, horizon)
+
+
+def mountaincar_imitation(
+    target: str = "same-discount", discount: float = DISCOUNT, horizon: int = HORIZON, terminal: str = "continue"
+) -> Problem:
+    """MountainCar: swing back and drive up as a good driver does."""
+    return imitate("MountainCar", target, discount, horizon, terminal)
+
+
 register(
     Entry(
         "frozenlake-entropy",
@@ -97,6 +112,28 @@ register(
         {"target": "same-discount", **COMMON},
         published={"random": 0.0787, "solver": 0.0475, "mcts": 0.0489},
         shape=(500, 6),
+        objective="imitation",
+    )
+)
+register(
+    Entry(
+        "mountaincar-entropy",
+        "MountainCar, 10×10 bins: explore evenly",
+        mountaincar_entropy,
+        {"bins": 10, **COMMON, "terminal": "continue"},
+        published={"random": 0.7182, "solver": 0.6985, "mcts": 0.6131},
+        shape=(100, 3),
+        objective="entropy",
+    )
+)
+register(
+    Entry(
+        "mountaincar-imitation",
+        "MountainCar, 10×10 bins: imitate a good driver",
+        mountaincar_imitation,
+        {"target": "same-discount", **COMMON, "terminal": "continue"},
+        published={"random": 0.1787, "solver": 0.0654, "mcts": 0.0359},
+        shape=(100, 3),
         objective="imitation",
     )
 )
