@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gumdp.errors import GumdpError, whole
+from gumdp.kernels.callback import original_errors
 from gumdp.kernels.play import next_state, next_world, start_state
 from gumdp.objectives.risk import Entropic
 from gumdp.planners.base import Planner
@@ -43,6 +44,7 @@ def run_trial(
     return play_trial(problem, planner, seeds, seed=int(seed), trial=int(trial), on_decision=on_decision)
 
 
+@original_errors()
 def play_trial(
     problem: Problem,
     planner: Planner,
@@ -133,6 +135,7 @@ def over_threads(problem: Problem, planner: Planner, seeds: Seeds, threads: int)
     interruptible: Ctrl-C tells them to stop, waits for them, and is raised again."""
     stop = np.zeros(1, np.uint8)
 
+    @original_errors()
     def work(part: slice) -> tuple[slice, Array]:
         values = planner.trials(problem, seeds[part], stop)
         if values is None:

@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from gumdp.errors import GumdpError
+from gumdp.kernels.callback import python_reset, python_restore, python_step
 from gumdp.kernels.random import advance, below, low, mix, unit
 from gumdp.kernels.record import kernel, part, record, u64
 
@@ -304,3 +305,32 @@ def cells_of(where, states, cells):
     """Fill ``cells[k]`` with the cell of ``states[k]``."""
     for k in range(cells.size):
         cells[k] = where.cell(states[k])
+
+
+@record
+class Clones:
+    """Copies of an environment of the interpreter's; a state is (its number, its cell)."""
+
+    actions: int
+    handle: int
+
+    def reset(self, bits):
+        return python_reset(self.handle, low(bits))
+
+    def step(self, s, a, bits):
+        return python_step(self.handle, s[0], a, low(bits))
+
+    def cell(self, s):
+        return s[1]
+
+    def key(self, s):
+        return s[1]
+
+    def pick(self, s, draw):
+        return below(draw, self.actions)
+
+    def allowed(self, s, a):
+        return True
+
+    def restore(self, s):
+        return python_restore(self.handle, s[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,8 @@ from gumdp.errors import GumdpError, unknown
 from gumdp.models.base import Model
 from gumdp.models.bins import Bins
 from gumdp.models.classic import simulate, twin_of
+from gumdp.models.clone import Clone
+from gumdp.models.observations import Cells, cells_for
 from gumdp.models.published import from_table, names_of
 from gumdp.models.source import TERMINAL, Source
 
@@ -30,6 +32,10 @@ def from_gymnasium(
     start: ArrayLike | None = None,
     bins: Bins | int | Sequence[int] | None = None,
     torques: int | ArrayLike = 5,
+    index: Callable[..., int] | None = None,
+    cells: int | None = None,
+    save: Callable[[Any], Any] | None = None,
+    restore: Callable[[Any, Any], None] | None = None,
     **options: Any,
 ) -> Model:
     """A model of a Gymnasium environment, which says what it is made of: ``print(model.source)``.
@@ -45,6 +51,10 @@ def from_gymnasium(
         bins: how continuous observations are divided into cells for the occupancy: ``Bins``, or so many equal bins
             in each dimension. The dynamics stay continuous.
         torques: Pendulum's actions: so many torques between its extremes, or a list of them.
+        index, cells: for a clone, ``index(observation)`` or ``index(observation, env)`` is the cell, 0 … cells-1;
+            needed where observations have no natural numbering.
+        save, restore: for a clone that can't be copied, or not quickly: ``save(env)`` returns what
+            ``restore(env, saved)`` needs to bring any environment of the kind back into that state.
 
     >>> from_gymnasium("FrozenLake-v1", map_name="8x8", terminal="restart")
     Tabular(64 states, 4 actions, 674 transitions)
@@ -62,7 +72,7 @@ def from_gymnasium(
     divided = bins if isinstance(bins, Bins) or bins is None else Bins(bins)
     if method == "simulator":
         return _simulator(env, terminal, divided, torques)
-    raise GumdpError(f"from_gymnasium: {title(env)} publishes no transition table.")
+    return _clone(env, terminal or "restart", cells_for(env, title(env), divided, index, cells), save, restore)
 
 
 def open_environment(env: Any, **options: Any) -> Any:
@@ -113,6 +123,15 @@ def changed_by(env: Any) -> str | None:
             return type(env).__name__
         env = env.env
     return None
+
+
+def unwatched(env: Any) -> Any:
+    """The environment without the outer wrappers that change nothing."""
+    import gymnasium
+
+    while isinstance(env, gymnasium.Wrapper) and type(env).__name__ in HARMLESS:
+        env = env.env
+    return env
 
 
 def actions_of(env: Any) -> tuple[int, ...]:
@@ -179,6 +198,21 @@ def _simulator(env: Any, terminal: str | None, bins: Bins | None, torques: int |
     if (wrapper := changed_by(env)) is not None:
         raise GumdpError(f"from_gymnasium: the wrapper {wrapper} may change what a simulator of {title(env)} does.")
     return simulate(env, title(env), terminal, bins, torques)
+
+
+def _clone(env: Any, terminal: str, cells: Cells, save: Any, restore: Any) -> Model:
+    if (save is None) != (restore is None):
+        raise GumdpError("from_gymnasium: save and restore go together; give both or neither.")
+    model = Clone(env, actions_of(env), cells, terminal, save, restore)
+    after = {"continue": "goes on as it does", "absorb": "stays as it is", "restart": "starts afresh"}[terminal]
+    model.source = Source(
+        f"{title(env)}: copies of the environment itself, {cells.text} and {model.shape[1]} actions; every step is a "
+        f"call of Python, hundreds of times slower than a table; after a terminal state it {after}.",
+        read=model.snapshot,
+        commands=actions_of(env),
+        terminal=terminal,
+    )
+    return model
 
 
 def read_number(env: Any, observation: Any) -> int:
