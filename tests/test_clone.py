@@ -189,15 +189,15 @@ def test_observations_without_a_numbering_ask_for_one() -> None:
 
 
 def test_composite_observations_are_numbered_without_a_gap() -> None:
-    from gumdp.models.observations import _count, _number
+    from gumdp.models.observations import count_of, number_in
 
     spaces = gymnasium.spaces
     space = spaces.Dict(
         a=spaces.Discrete(3, start=1), b=spaces.Tuple([spaces.MultiDiscrete([2, 3]), spaces.MultiBinary(2)])
     )
     space.seed(0)
-    assert _count(space) == 3 * 6 * 4
-    seen = {_number(space, space.sample()) for _ in range(3000)}
+    assert count_of(space) == 3 * 6 * 4
+    seen = {number_in(space, space.sample()) for _ in range(3000)}
     assert seen == set(range(72))
 
 

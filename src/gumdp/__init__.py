@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gumdp import zoo as zoo
+    from gumdp.acting import play as play
     from gumdp.comparison import Comparison as Comparison
     from gumdp.comparison import compare as compare
     from gumdp.errors import GumdpError as GumdpError
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from gumdp.history import running_occupancy as running_occupancy
     from gumdp.models.bins import Bins as Bins
     from gumdp.models.gymnasium import from_gymnasium as from_gymnasium
+    from gumdp.models.learned import Learned as Learned
+    from gumdp.models.learned import learn as learn
     from gumdp.models.simulator import Simulator as Simulator
     from gumdp.models.tabular import Tabular as Tabular
     from gumdp.objectives.base import Objective as Objective
@@ -75,6 +78,7 @@ _HOMES = {
     "GumdpError": "gumdp.errors",
     "Imitation": "gumdp.objectives.imitation",
     "KLImitation": "gumdp.objectives.divergence",
+    "Learned": "gumdp.models.learned",
     "Linear": "gumdp.objectives.linear",
     "MCTS": "gumdp.planners.mcts",
     "Markov": "gumdp.planners.baselines",
@@ -106,8 +110,10 @@ _HOMES = {
     "history_of": "gumdp.history",
     "horizon_for": "gumdp.occupancy",
     "infinite_trials_value": "gumdp.solvers.policy_value",
+    "learn": "gumdp.models.learned",
     "normalized": "gumdp.objectives.compose",
     "occupancy_covariance": "gumdp.occupancy",
+    "play": "gumdp.acting",
     "run_trial": "gumdp.evaluation",
     "running_occupancy": "gumdp.history",
     "solve_exact": "gumdp.solvers.exact",

@@ -49,9 +49,36 @@ class Trial:
     trial: int = 0
     seconds: float = 0.0
     decisions: tuple[Decision, ...] = field(default=(), repr=False)
+    reality: Reality | None = field(default=None, repr=False)  # if it was played in a real environment
 
     def __str__(self) -> str:
-        return f"{self.planner}: value {self.value:.6g} after {self.actions.size} steps ({self.seconds:.3g} s)"
+        text = f"{self.planner}: value {self.value:.6g} after {self.actions.size} steps ({self.seconds:.3g} s)"
+        return text if self.reality is None else f"{text}; {self.reality}"
+
+
+@dataclass(frozen=True)
+class Reality:
+    """How a trial in a real environment differed from what the model and the planner made of it."""
+
+    expected: Array  # [T]: the value that the planner expected to end with, before each step; NaN if it did not say
+    likelihood: Array  # [T]: what probability the model gave to the state that really followed
+    rewards: Array  # [T]: what the environment itself paid
+    terminated: Counts  # the steps after which an episode was over
+    restarts: Counts  # the steps after which the environment was reset
+    outside: int = 0  # observations that lay outside the bins
+    ended: str = ""  # why the trial stopped before its horizon, if it did
+    frames: tuple[Any, ...] = field(default=(), repr=False)  # what the environment drew, if asked for
+
+    @property
+    def surprises(self) -> Counts:
+        """The steps after which something happened that the model held impossible."""
+        return np.flatnonzero(self.likelihood == 0.0)
+
+    def __str__(self) -> str:
+        text = f"{self.surprises.size} of {self.likelihood.size} steps led where the model said they can't"
+        if np.isfinite(self.expected[:1]).any():
+            text = f"the planner had expected {self.expected[0]:.6g}; {text}"
+        return f"{text}; {self.ended}" if self.ended else text
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def simulate(
     return model
 
 
-def read_state(env: Any, observation: Any) -> tuple[float, ...]:
+def read_state(env: Any, observation: Any, over: bool = False) -> tuple[float, ...]:
     """The state that the environment itself goes by, which is finer than the observation."""
     return tuple(float(x) for x in env.unwrapped.state)
 

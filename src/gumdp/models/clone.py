@@ -76,9 +76,9 @@ class Clone(Model):
     def public(self, state: Any) -> Snapshot:
         return self.stage.keep(int(state[0]))
 
-    def snapshot(self, env: Any, observation: Any) -> Snapshot:
-        """The state that a live environment is in, which is left alone."""
-        return self.stage.take(env, observation)
+    def snapshot(self, env: Any, observation: Any, over: bool = False) -> Snapshot:
+        """The state that a live environment is in, which is left alone; ``over`` if its episode has ended."""
+        return self.stage.take(env, observation, over)
 
 
 class Live:
@@ -154,10 +154,10 @@ class Stage:
         self.restore(number)
         return self._saved[number]
 
-    def take(self, env: Any, observation: Any) -> Snapshot:
+    def take(self, env: Any, observation: Any, over: bool) -> Snapshot:
         """The state of an environment that is not ours."""
         cell = self.cells.number(observation, env)
-        return self._put(env, next(self._numbers), cell, observation, False)
+        return self._put(env, next(self._numbers), cell, observation, over)
 
     def _arrive(self, live: Live, observation: Any) -> tuple[int, int]:
         live.observation = observation

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +19,7 @@ from gumdp.models.observations import Cells, cells_for
 from gumdp.models.published import from_table, names_of
 from gumdp.models.source import TERMINAL, Source
 
+PACKAGES = {"MiniGrid-": "minigrid", "BabyAI-": "minigrid"}
 METHODS = ("table", "simulator", "clone")
 HARMLESS = {  # wrappers that leave states, actions and transitions alone
     "ClipReward", "HumanRendering", "NormalizeReward", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics",
@@ -81,10 +84,13 @@ def open_environment(env: Any, **options: Any) -> Any:
     from gymnasium.error import Error, NameNotFound, NamespaceNotFound, VersionNotFound
 
     if isinstance(env, str):
+        _register(env)
         try:
             return gymnasium.make(env, **options)
         except (NameNotFound, NamespaceNotFound, VersionNotFound):
-            raise unknown("Gymnasium environment", env, gymnasium.registry) from None
+            near = difflib.get_close_matches(env, gymnasium.registry, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else "gymnasium.registry has those that there are."
+            raise GumdpError(f"unknown Gymnasium environment {env!r}; {hint}") from None
         except (Error, ImportError, TypeError) as error:
             raise GumdpError(f"gymnasium.make({env!r}) failed: {error}") from error
     if not isinstance(env, gymnasium.Env):
@@ -92,6 +98,16 @@ def open_environment(env: Any, **options: Any) -> Any:
     if options:
         raise GumdpError(f"{sorted(options)[0]} is for making an environment, but one was given: make it so yourself.")
     return env
+
+
+def _register(name: str) -> None:
+    """Import the package that knows the environment, if it is one that has to be imported first."""
+    package = next((package for start, package in PACKAGES.items() if name.startswith(start)), None)
+    if package is not None:
+        try:
+            importlib.import_module(package)
+        except ImportError:
+            raise GumdpError(f"{name} needs the package {package}: pip install 'gumdp[{package}]'.") from None
 
 
 def newest(name: str) -> str:
@@ -215,6 +231,6 @@ def _clone(env: Any, terminal: str, cells: Cells, save: Any, restore: Any) -> Mo
     return model
 
 
-def read_number(env: Any, observation: Any) -> int:
+def read_number(env: Any, observation: Any, over: bool = False) -> int:
     """The state is the number that the environment shows."""
     return int(observation) - int(env.observation_space.start)

@@ -46,7 +46,7 @@ def cells_for(env: Any, name: str, bins: Bins | None, index: Any = None, cells: 
     space = env.observation_space
     if bins is not None or type(space).__name__ == "Box":
         return _boxes(space, bins, name)
-    count = _count(space)
+    count = count_of(space)
     if count is None:
         raise GumdpError(
             f"from_gymnasium: the observations of {name}, {space}, have no natural numbering; give "
@@ -64,7 +64,7 @@ class _Natural:
         self.space = space
 
     def __call__(self, observation: Any, env: Any) -> int:
-        return _number(self.space, observation)
+        return number_in(self.space, observation)
 
 
 class _InBins:
@@ -103,7 +103,7 @@ def _where(observation: Any, env: Any) -> int:
     return int(world.agent_pos[1]) * int(world.width) + int(world.agent_pos[0])
 
 
-def _count(space: Any) -> int | None:
+def count_of(space: Any) -> int | None:
     """How many observations a space has, or None if there is no telling."""
     kind = type(space).__name__
     if kind == "Discrete":
@@ -113,7 +113,7 @@ def _count(space: Any) -> int | None:
     if kind == "MultiBinary":
         return int(2 ** int(np.prod(space.n)))
     if kind in ("Tuple", "Dict"):
-        parts = [_count(part) for part in _parts(space)]
+        parts = [count_of(part) for part in _parts(space)]
         return None if None in parts else math.prod(p or 0 for p in parts)
     return None
 
@@ -122,7 +122,7 @@ def _parts(space: Any) -> list[Any]:
     return list(space.spaces.values()) if type(space).__name__ == "Dict" else list(space.spaces)
 
 
-def _number(space: Any, observation: Any) -> int:
+def number_in(space: Any, observation: Any) -> int:
     """The number of an observation, the last part fastest."""
     kind = type(space).__name__
     if kind == "Discrete":
@@ -134,7 +134,7 @@ def _number(space: Any, observation: Any) -> int:
     parts = [observation[key] for key in space.spaces] if kind == "Dict" else list(observation)
     number = 0
     for part, value in zip(_parts(space), parts, strict=True):
-        number = number * (_count(part) or 1) + _number(part, value)
+        number = number * (count_of(part) or 1) + number_in(part, value)
     return number
 
 

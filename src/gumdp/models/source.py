@@ -19,7 +19,7 @@ class Source:
     """
 
     text: str
-    read: Callable[[Any, Any], Any]  # (environment, observation) → a state of the model
+    read: Callable[..., Any]  # (environment, observation, whether its episode is over) → a state of the model
     commands: tuple[Any, ...]  # what the environment calls each action
     terminal: str = "continue"  # one of TERMINAL: what the model does after a state that ends an episode
 
@@ -27,6 +27,6 @@ class Source:
         return self.text
 
 
-def observation_is_state(env: Any, observation: Any) -> Any:
+def observation_is_state(env: Any, observation: Any, over: bool = False) -> Any:
     """The state is what the environment shows."""
     return observation

@@ -1,0 +1,209 @@
+"""Tables learned from logged transitions, which say where they are guesswork."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+from numpy.typing import ArrayLike, NDArray
+
+from gumdp.errors import GumdpError, real, unknown, whole
+from gumdp.models import logs
+from gumdp.models.base import Model
+from gumdp.models.bins import Bins
+from gumdp.models.gymnasium import open_environment, title
+from gumdp.models.observations import cells_for
+from gumdp.models.source import TERMINAL, Source
+from gumdp.models.tabular import Tabular
+
+UNSEEN = ("loop", "uniform", "exclude")
+AT_UNSEEN = {"loop": "stay where they are", "uniform": "lead anywhere", "exclude": "are not available"}
+AFTER = {
+    "absorb": "nothing changes any more",
+    "restart": "the next state is a start state",
+    "continue": "it goes on as logged",
+}
+DENSE = 50_000_000  # probabilities that a prior over all successors may take
+
+
+class Learned(Tabular):
+    """A tabular model estimated from transitions, with how much each of its rows rests on.
+
+    ``samples`` [S, A] counts the transitions that a row was estimated from: 0 means guesswork.
+    ``outside`` counts the observations that lay outside the bins.
+    """
+
+    samples: NDArray[np.int64]
+    outside: int = 0
+
+    def __repr__(self) -> str:
+        seen = np.count_nonzero(self.samples)
+        return f"Learned({self.shape[0]} states, {self.shape[1]} actions, {seen} of {self.samples.size} pairs seen)"
+
+
+def learn(
+    data: Any,
+    *,
+    samples: int = 20_000,
+    seed: int = 0,
+    shape: tuple[int, int] | None = None,
+    prior: float = 0.0,
+    unseen: str = "loop",
+    terminal: str = "absorb",
+    start: ArrayLike | int | None = None,
+    available: ArrayLike | None = None,
+    bins: Bins | int | None = None,
+    terminated: ArrayLike | None = None,
+    episodes: ArrayLike | None = None,
+    episode: int | None = None,
+    index: Any = None,
+    cells: int | None = None,
+) -> Learned:
+    """A tabular model estimated from transitions: p(s'|s,a) = (n(s,a,s') + prior) / (n(s,a) + prior · S).
+
+    Args:
+        data: logged transitions as arrays ``(states, actions, next_states)``; a pandas frame with the columns
+            state, action, next_state (and terminated, episode, if there are); a Minari dataset; a Gymnasium
+            environment or its id, or a model of ours, which are sampled: ``samples`` random actions from ``seed``,
+            starting afresh when an episode ends or after ``episode`` (200) steps.
+        shape: (states, actions), where the data may not show all of them.
+        prior: pseudo-counts of every successor, in rows that were seen.
+        unseen: pairs that never occurred ``"loop"`` back to their state, lead to any state alike (``"uniform"``), or
+            are not available (``"exclude"``).
+        terminal: what follows a state that ended an episode: ``"absorb"``, ``"restart"``, or ``"continue"`` as logged.
+        start: a distribution or a state; by default the frequencies of the first states of episodes.
+        available: bool [S, A], False where an action can't be taken.
+        bins: for continuous states.
+        terminated, episodes: with arrays, which transitions ended an episode, and the episode of each.
+        index, cells: how to number observations that have no natural numbering, as in ``from_gymnasium``.
+
+    >>> model = learn(([0, 0, 0, 0], [0, 0, 0, 1], [1, 1, 1, 0]), shape=(2, 2))
+    >>> model
+    Learned(2 states, 2 actions, 2 of 4 pairs seen)
+    >>> model.samples.tolist()
+    [[3, 1], [0, 0]]
+    """
+    if unseen not in UNSEEN:
+        raise unknown("unseen", unseen, UNSEEN)
+    if terminal not in TERMINAL:
+        raise unknown("terminal", terminal, TERMINAL)
+    prior = real("learn: prior", prior, 0.0)
+    divided = bins if isinstance(bins, Bins) or bins is None else Bins(bins)
+    if hasattr(data, "iterate_episodes"):
+        log = logs.from_minari(data, divided, index, cells)
+    elif hasattr(data, "columns") and hasattr(data, "to_numpy"):
+        log = logs.from_frame(data, shape, divided)
+    elif isinstance(data, Model):
+        log = logs.from_model(data, whole("learn: samples", samples, 1), whole("seed", seed, 0), episode)
+    elif isinstance(data, str) or hasattr(data, "reset"):
+        count, number = whole("learn: samples", samples, 1), whole("seed", seed, 0)
+        env = open_environment(data)
+        numbering = cells_for(env, title(env), divided, index, cells)
+        log = logs.from_environment(env, count, number, episode, terminal, numbering)
+    else:
+        log = logs.from_arrays(data, shape, divided, terminated, episodes)
+    return _fit(log, prior, unseen, terminal, start, available)
+
+
+def _fit(log: logs.Log, prior: float, unseen: str, terminal: str, start: Any, available: ArrayLike | None) -> Learned:
+    states, actions = log.shape
+    rows = log.states * actions + log.actions
+    mask = _mask(available, log)
+    counts = np.bincount(rows, minlength=states * actions)
+    matrix = sparse.csr_array((np.ones(rows.size), (rows, log.successors)), shape=(states * actions, states))
+    if start is None:
+        start = np.bincount(log.starts, minlength=states) / log.starts.size
+    ends = np.zeros(states, bool)
+    if terminal != "continue":
+        ends[log.successors[log.terminated]] = True
+    fixed = np.repeat(ends, actions)
+    guessed = (counts == 0) & ~fixed & mask.ravel()
+    if unseen == "exclude":
+        mask = mask & ~guessed.reshape(states, actions)
+        stuck = ~mask.any(axis=1)  # a state that was never left keeps its actions, and loops
+        mask[stuck] = True
+        guessed &= np.repeat(stuck, actions)
+    loops = guessed & (unseen != "uniform")
+    if terminal == "absorb":
+        loops |= fixed
+    parts = [_estimate(matrix, counts, prior, ~fixed & ~guessed), _constant(loops, None, log.shape)]
+    if unseen == "uniform":
+        parts.append(_constant(guessed, np.full(states, 1.0 / states), log.shape))
+    if terminal == "restart":
+        parts.append(_constant(fixed, _as_distribution(start, states), log.shape))
+    table = sum(parts[1:], parts[0])
+    model = Learned(table, start, available=None if mask.all() else mask, **log.names)
+    model.samples = counts.reshape(states, actions)
+    model.outside = log.outside
+    model.source = Source(_sentence(model, log, unseen, terminal, prior, ends), log.read, log.commands, terminal)
+    return model
+
+
+def _estimate(
+    matrix: sparse.csr_array, counts: NDArray[np.int64], prior: float, wanted: NDArray[np.bool_]
+) -> sparse.csr_array:
+    """The rows that are wanted, as frequencies with the prior's pseudo-counts."""
+    rows, states = matrix.shape
+    total = counts + prior * states
+    share = np.where(wanted & (total > 0), 1.0 / np.maximum(total, 1e-300), 0.0)
+    scaled = sparse.csr_array(sparse.diags_array(share) @ matrix)
+    if prior == 0.0:
+        return scaled
+    if rows * states > DENSE:
+        raise GumdpError(
+            f"learn: a prior over all {states} successors of {rows} pairs does not fit into memory; use prior=0."
+        )
+    return sparse.csr_array(scaled.toarray() + (prior * share)[:, None])
+
+
+def _constant(
+    wanted: NDArray[np.bool_], distribution: NDArray[np.float64] | None, shape: tuple[int, int]
+) -> sparse.csr_array:
+    """The rows that are wanted, all of them ``distribution``, or back to their own state."""
+    size = (shape[0] * shape[1], shape[0])
+    rows = np.flatnonzero(wanted)
+    if distribution is None:
+        return sparse.csr_array((np.ones(rows.size), (rows, rows // shape[1])), shape=size)
+    if np.count_nonzero(distribution) * rows.size > DENSE:
+        raise GumdpError(f"learn: unseen='uniform' for {rows.size} pairs does not fit into memory; use 'loop'.")
+    column = sparse.csr_array((np.ones(rows.size), (rows, np.zeros(rows.size, int))), shape=(size[0], 1))
+    return sparse.csr_array(column @ sparse.csr_array(distribution[None, :]))
+
+
+def _mask(available: ArrayLike | None, log: logs.Log) -> NDArray[np.bool_]:
+    if available is None:
+        return np.ones(log.shape, bool)
+    mask = np.array(available)
+    if mask.dtype != bool or mask.shape != log.shape:
+        raise GumdpError(f"learn: available must be a bool array of shape {log.shape}, not {mask.dtype} {mask.shape}.")
+    bad = np.flatnonzero(~mask[log.states, log.actions])
+    if bad.size:
+        s, a = int(log.states[bad[0]]), int(log.actions[bad[0]])
+        raise GumdpError(
+            f"learn: transition {bad[0]} takes action {a} in state {s}, which available forbids; "
+            "correct the mask, or drop the transition."
+        )
+    return mask
+
+
+def _as_distribution(start: Any, states: int) -> NDArray[np.float64]:
+    if np.ndim(start) == 1:
+        return np.asarray(start, dtype=np.float64)
+    one = np.zeros(states)
+    one[whole("learn: start", start, 0)] = 1.0
+    return one
+
+
+def _sentence(model: Learned, log: logs.Log, unseen: str, terminal: str, prior: float, ends: NDArray[np.bool_]) -> str:
+    live = model.samples[~ends]
+    seen = live[live > 0]
+    never = int(live.size - seen.size)
+    text = (
+        f"learned from {log.text}: {seen.size} of {live.size} pairs seen, the median of them {np.median(seen):g} times"
+    )
+    text += f" (prior {prior:g})" if prior else ""
+    text += f"; {never} pairs never seen {AT_UNSEEN[unseen]}" if never else ""
+    text += f"; after {int(ends.sum())} terminal states {AFTER[terminal]}" if ends.any() else ""
+    text += f"; {log.outside} observations were outside the bins" if log.outside else ""
+    return text + "."
