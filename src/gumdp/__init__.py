@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from gumdp.acting import play as play
     from gumdp.comparison import Comparison as Comparison
     from gumdp.comparison import compare as compare
+    from gumdp.environment import OccupancyEnv as OccupancyEnv
     from gumdp.errors import GumdpError as GumdpError
     from gumdp.evaluation import evaluate as evaluate
     from gumdp.evaluation import run_trial as run_trial
@@ -87,6 +88,7 @@ _HOMES = {
     "Objective": "gumdp.objectives.base",
     "OccupancyMDP": "gumdp.occupancy_mdp",
     "OccupancyState": "gumdp.occupancy_mdp",
+    "OccupancyEnv": "gumdp.environment",
     "Problem": "gumdp.problem",
     "Quadratic": "gumdp.objectives.quadratic",
     "Random": "gumdp.planners.baselines",

@@ -83,7 +83,7 @@ class Simulator(Model):
         self.shape = (cells, world.actions)
         self.available = None
         self.bins: Bins | None = None
-        self._world, self._first = world, first
+        self._world, self.first = world, first  # first: a start state, as an example
 
     def _describe(self, bins: Bins) -> None:
         self.bins = bins
@@ -98,8 +98,8 @@ class Simulator(Model):
 
     def state(self, state: Any) -> Any:
         given = _as_state(state)
-        if len(given) != len(self._first):
-            raise GumdpError(f"state must be like {self._first!r}, not {state!r}.")
+        if len(given) != len(self.first):
+            raise GumdpError(f"state must be like {self.first!r}, not {state!r}.")
         return given
 
     def public(self, state: Any) -> Any:
