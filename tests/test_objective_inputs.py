@@ -149,6 +149,11 @@ def test_anything_else_is_refused_when_the_problem_is_made(made):
         problem(lambda d: made)
 
 
+def test_an_occupancy_of_another_shape_is_not_stretched_to_fit():
+    with pytest.raises(gumdp.GumdpError, match=r"occupancy must have the shape \(2, 2\), not \(1, 2\)"):
+        problem(gumdp.Linear([[1.0, 2.0], [3.0, 4.0]])).value(np.array(PAIR))
+
+
 def test_an_error_of_the_users_comes_back_with_its_words():
     with pytest.raises(gumdp.GumdpError, match="failed with ZeroDivisionError: division by zero"):
         problem(lambda d: 1 / 0)

@@ -85,7 +85,10 @@ class Problem:
 
     def value(self, occupancy: Array) -> float:
         """f of an occupancy [S, A]."""
-        return self.objective(np.asarray(occupancy, dtype=np.float64))
+        d = np.asarray(occupancy, dtype=np.float64)
+        if d.shape != self.shape:
+            raise GumdpError(f"Problem.value: occupancy must have the shape {self.shape}, not {d.shape}.")
+        return self.objective(d)
 
     def truncation_gap(self) -> float | None:
         """How much worse than the best infinite-horizon policy the best policy of this problem can be: 8Lγ^H.

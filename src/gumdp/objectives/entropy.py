@@ -69,6 +69,10 @@ class StateEntropy(Objective):
 
     The Lipschitz constant holds where every state has at least the mass ``floor``, as for ``Entropy``:
     summing over actions does not increase an L1 distance.
+
+    >>> import numpy as np
+    >>> round(StateEntropy().value(np.array([[0.5, 0.0], [0.2, 0.3]])), 6)
+    -0.693147
     """
 
     floor: float = FLOOR
