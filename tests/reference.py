@@ -91,6 +91,10 @@ class ReferenceSearch:
         start = int(self.rng.choice(self.states, p=self.problem.model.start))
         state: State = (start, np.zeros(self.problem.shape), 0)
         while not self.is_over(state):
-            root = self.search(state, iterations)
-            state = self.step(state, int(np.argmax(root.visits)))
+            state = self.step(state, self.recommend(self.search(state, iterations)))
         return self.cost(state)
+
+    def recommend(self, root: Node) -> int:
+        """The most visited action; among those, the one of least mean."""
+        tried = [a for a in range(self.actions) if root.visits[a]]
+        return min(tried, key=lambda a: (-root.visits[a], root.totals[a] / root.visits[a]))

@@ -22,43 +22,46 @@ def problems() -> dict[str, gumdp.Problem]:
         "undiscounted": gumdp.Problem(m1.model, gumdp.Entropy(), 1.0, 5),
         "two episodes": gumdp.Problem(m1.model, gumdp.Entropy(), 0.9, 3, episodes=2),
         "states": gumdp.Problem(m1.model, gumdp.StateEntropy(), 0.9, 5),
-        "target": gumdp.Problem(m1.model, gumdp.Target(costs, 0.35), 0.9, 5),
+        "target": gumdp.Problem(m1.model, gumdp.Target(costs, 0.2), 0.9, 5),
         "a function": gumdp.Problem(m1.model, lambda d: np.abs(d - 1.0 / 6.0).max(), 0.9, 5),
     }
 
 
-@pytest.mark.parametrize("planner", [MCTS.paper(4000), MCTS(4000)], ids=["paper", "ours"])
+@pytest.mark.parametrize("planner", [MCTS.paper(40_000), MCTS(4000)], ids=["paper", "ours"])
 @pytest.mark.parametrize("name", list(problems()))
 def test_a_large_budget_meets_the_optimum(name, planner):
-    """1000 trials, whose mean is within 4 standard errors of the exact optimum."""
+    """1000 trials, whose mean is within 4 standard errors of the exact optimum.
+
+    The paper's constant √2 is large against these returns, which differ by hundredths: it needs ten times as many.
+    """
     problem = problems()[name]
     optimum = gumdp.solve_exact(problem).value
-    result = gumdp.evaluate(problem, planner, trials=1000, seed=11)
-    assert abs(result.mean - optimum) <= 4.0 * result.standard_error + 1e-12
+    result = gumdp.evaluate(problem, planner, trials=1000 if planner.reuse else 250, seed=11)
+    assert abs(result.mean - optimum) <= 4.0 * result.standard_error
 
 
 @pytest.mark.parametrize("make", [MCTS.paper, MCTS], ids=["paper", "ours"])
 def test_more_iterations_make_better_first_decisions(make):
     """The regret of the first action, by the exact values, over 200 seeds."""
-    problem = problems()["entropy"]
+    problem = problems()["worst case"]
     truth = gumdp.Exact().start(problem).act(0).values
+    assert np.ptp(truth) > 0.01
 
     def regret(iterations: int) -> float:
         chosen = [make(iterations).start(problem, seed=k).act(0).action for k in range(200)]
         return float(np.mean(truth[chosen] - truth.min()))
 
-    few, some, many = regret(8), regret(80), regret(8000)
-    assert few >= some >= many
-    assert few > many
-    assert many <= 0.05 * (truth.max() - truth.min())
+    few, some, many = regret(40), regret(400), regret(40_000)
+    assert few > some >= many
+    assert many <= 0.01 * np.ptp(truth)
 
 
 def test_a_short_horizon_shows_that_the_last_action_counts():
     """M_f2 with H = 4: a search that scores before the last action settles at 0.03928 at any budget."""
-    problem = gumdp.zoo.load("m2-imitation", horizon=4)
+    problem = problems()["imitation"]
     optimum = gumdp.solve_exact(problem).value
     assert optimum == pytest.approx(0.02786, abs=5e-6)
-    result = gumdp.evaluate(problem, MCTS.paper(4000), trials=4000, seed=0)
+    result = gumdp.evaluate(problem, MCTS.paper(40_000), trials=250, seed=0)
     assert abs(result.mean - optimum) <= 4.0 * result.standard_error
     assert result.mean + 4.0 * result.standard_error < 0.03928
 
