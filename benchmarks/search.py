@@ -96,8 +96,6 @@ def against_python(name: str, repeats: int) -> dict[str, Any]:
     bench, plain = Bench(problem, gumdp.MCTS.paper(ITERATIONS)), ReferenceSearch(problem)
     few = 40
     root = (int(bench.start), np.zeros(problem.shape), 0)
-    times = best(
-        {"compiled": bench.at_root, "python": lambda: plain.search(root, few)}, max(3, repeats // 5)
-    )
+    times = best({"compiled": bench.at_root, "python": lambda: plain.search(root, few)}, max(3, repeats // 5))
     compiled, python = times["compiled"] / ITERATIONS, times["python"] / few
     return {"problem": name, "python_us": python * 1e6, "compiled_us": compiled * 1e6, "ratio": python / compiled}

@@ -12,9 +12,7 @@ def scaling(name: str = "frozenlake-entropy", repeats: int = 3) -> dict[str, Any
     """How much faster two threads are than one."""
     problem = gumdp.zoo.load(name)
     planner = gumdp.MCTS.paper(4000)
-    trials = best(
-        {str(w): lambda w=w: gumdp.evaluate(problem, planner, trials=4, workers=w) for w in (1, 2)}, repeats
-    )
+    trials = best({str(w): lambda w=w: gumdp.evaluate(problem, planner, trials=4, workers=w) for w in (1, 2)}, repeats)
     state = 0
 
     def decide(threads: int, iterations: int) -> float:

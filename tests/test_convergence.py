@@ -6,10 +6,11 @@ import functools
 
 import numpy as np
 import pytest
-from reference import ReferenceSearch
 
 import gumdp
 from gumdp import MCTS
+from reference import ReferenceSearch
+
 
 @functools.cache
 def problems() -> dict[str, gumdp.Problem]:

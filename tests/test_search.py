@@ -112,7 +112,9 @@ def test_a_reused_subtree_is_the_subtree():
             tree.visits[node].tolist(),
             np.nan_to_num(tree.values[node], nan=-1.0).tolist(),
             sorted(
-                (a, shape_of(tree, k)) for a in (0, 1) for k in np.flatnonzero((tree.parent == node) & (tree.action == a))
+                (a, shape_of(tree, k))
+                for a in (0, 1)
+                for k in np.flatnonzero((tree.parent == node) & (tree.action == a))
             ),
         )
 

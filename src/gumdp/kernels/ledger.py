@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+
 from gumdp.kernels.record import allocating, kernel, part, u64
 
 

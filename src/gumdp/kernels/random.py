@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
 from gumdp.kernels.record import part, u64
 
 MASK = 0xFFFFFFFFFFFFFFFF

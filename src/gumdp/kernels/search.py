@@ -11,6 +11,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+
 from gumdp.kernels.ledger import commit, recall, settle, worth
 from gumdp.kernels.play import rollout, visit
 from gumdp.kernels.random import advance, below, high, mix

@@ -34,8 +34,8 @@ def _add_actions(view: Tree, model: Model, tree: SearchTree, node: int, depth: i
     if depth == 0 or visits.sum() == 0:
         return
     for action in np.flatnonzero(visits):
-        share = 100.0 * visits[action] / visits.sum()
-        text = f"{action_label(model, int(action))}  {share:.0f} % of {visits.sum()}, mean {number(tree.values[node, action])}"
+        share = f"{100.0 * visits[action] / visits.sum():.0f} % of {visits.sum()}"
+        text = f"{action_label(model, int(action))}  {share}, mean {number(tree.values[node, action])}"
         branch = view.add(Text(text, "bold" if action == visits.argmax() else ""))
         children = tree.children(node, int(action))
         for child in children[:BRANCHES]:
