@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import gumdp
-from gumdp.errors import GumdpError, unknown
+from gumdp.errors import GumdpError, one_of
 from gumdp.planners import registry
 from gumdp.report import data
 from gumdp.zoo.registry import find
@@ -120,8 +120,7 @@ def _load(name: str, changes: tuple[str, ...]) -> gumdp.Problem:
         key, equals, text = change.partition("=")
         if not equals:
             raise GumdpError(f"--set takes NAME=VALUE, for instance --set horizon=20, not {change!r}.")
-        if key not in entry.options:
-            raise unknown(f"option of {name}", key, entry.options)
+        one_of(f"option of {name}", key, entry.options)
         try:
             options[key] = ast.literal_eval(text)
         except (ValueError, SyntaxError, MemoryError, RecursionError):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gumdp.errors import GumdpError, whole
+from gumdp.errors import GumdpError, expect, whole
 from gumdp.kernels.callback import original_errors
 from gumdp.kernels.play import next_state, next_world, start_state
 from gumdp.objectives.risk import Entropic
@@ -40,6 +40,8 @@ def run_trial(
     >>> bool(abs(trial.occupancy.sum() - 1) < 1e-12)
     True
     """
+    expect("problem", problem, Problem)
+    expect("planner", planner, Planner)
     seeds = streams(seed, first=whole("trial", trial, 0))[0]
     return play_trial(problem, planner, seeds, seed=int(seed), trial=int(trial), on_decision=on_decision)
 
@@ -108,6 +110,8 @@ def evaluate(
     >>> bool(0.07 < result.mean < 0.10)
     True
     """
+    expect("problem", problem, Problem)
+    expect("planner", planner, Planner)
     count = whole("trials", trials, 1)
     threads = whole("workers", workers, 1) if workers is not None else os.cpu_count() or 1
     began = time.perf_counter()

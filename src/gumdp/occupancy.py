@@ -9,7 +9,7 @@ import scipy.sparse as sparse
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import spsolve
 
-from gumdp.errors import GumdpError, real, whole
+from gumdp.errors import GumdpError, array_of_numbers, real, whole
 from gumdp.models.tabular import Tabular
 
 Array = NDArray[np.float64]
@@ -152,10 +152,7 @@ def check_policy(
     available: NDArray[np.bool_] | None = None,
 ) -> Array:
     """``policy`` as an array [S, A] (or [steps, S, A]) of distributions over the available actions."""
-    try:
-        table = np.array(policy, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise GumdpError(f"{name} must be an array of numbers, not {type(policy).__name__}.") from None
+    table = array_of_numbers(name, policy)
     if table.shape[-2:] != tuple(shape) or table.ndim not in (2, 3) or table.size == 0:
         raise GumdpError(f"{name} must have the shape {shape} or (H, {shape[0]}, {shape[1]}), not {table.shape}.")
     if table.ndim == 3 and steps is not None and table.shape[0] != steps:

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.errors import GumdpError, real, whole
+from gumdp.errors import GumdpError, whole
 from gumdp.models.base import Model
 from gumdp.models.tabular import Tabular
 from gumdp.objectives.base import Array
 from gumdp.objectives.function import as_objective
-from gumdp.occupancy import check_tabular, step_weights, truncation_gap
+from gumdp.occupancy import check_discount, check_tabular, step_weights, truncation_gap
+
+MOST_STEPS = 10**9  # of a trial; beyond, its bookkeeping alone takes tens of gigabytes
 
 
 class Problem:
@@ -39,11 +41,9 @@ class Problem:
             raise GumdpError(f"Problem: model must be a gumdp model, not {type(model).__name__}.")
         self.model = model
         self.objective = as_objective(objective)
-        self.discount = real("Problem: discount", discount, 0.0, 1.0)
-        if self.discount == 0.0:
-            raise GumdpError("Problem: discount must be in (0, 1], not 0.")
-        self.horizon = whole("Problem: horizon", horizon, 1)
-        self.episodes = whole("Problem: episodes", episodes, 1)
+        self.discount = check_discount("Problem: discount", discount)
+        self.horizon = whole("Problem: horizon", horizon, 1, MOST_STEPS)
+        self.episodes = whole("Problem: episodes", episodes, 1, MOST_STEPS // self.horizon)
         self.name = name
         self.objective.fit(self.shape)
         self._try_objective()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from gumdp.errors import GumdpError, real, unknown
+from gumdp.errors import GumdpError, array_of_numbers, describe, one_of, real
 
 Array = NDArray[np.float64]
 RESAMPLES = 25_000
@@ -25,12 +25,9 @@ def bootstrap(values: ArrayLike, level: float = 0.9, method: str = "percentile")
     """
     from scipy import stats  # takes half a second to import, and planning needs none of it
 
-    x = np.asarray(values, dtype=np.float64)
+    x = _values(values)
     level = real("level", level, 0.0, 1.0)
-    if method not in ("percentile", "bca"):
-        raise unknown("bootstrap method", method, ["percentile", "bca"])
-    if x.size == 0:
-        raise GumdpError("a confidence interval needs at least one value.")
+    method = one_of("bootstrap method", method, ["percentile", "bca"])
     if x.size == 1 or np.ptp(x) == 0.0:
         return float(x.mean()), float(x.mean())
     batch = max(1, min(RESAMPLES, 4_000_000 // x.size))
@@ -55,7 +52,7 @@ def cvar(values: ArrayLike, level: float = 0.9) -> float:
     >>> cvar([0.0, 0.0, 0.0, 1.0], 0.75)
     1.0
     """
-    x = np.sort(np.asarray(values, dtype=np.float64))[::-1]
+    x = np.sort(_values(values))[::-1]
     level = real("level", level, 0.0, 1.0)
     if level == 1.0:
         return float(x[0])
@@ -69,8 +66,16 @@ def entropic_risk(values: ArrayLike, beta: float = 1.0) -> float:
     >>> entropic_risk([2.0, 2.0], 3.0)
     2.0
     """
-    x = np.asarray(values, dtype=np.float64)
+    x = _values(values)
     beta = real("beta", beta)
     if beta == 0.0:
         return float(x.mean())
     return float((logsumexp(beta * x) - math.log(x.size)) / beta)
+
+
+def _values(values: ArrayLike) -> Array:
+    """``values`` as an array [n] of finite numbers, n ≥ 1."""
+    x = array_of_numbers("values", values)
+    if x.ndim != 1 or x.size == 0 or not np.isfinite(x).all():
+        raise GumdpError(f"values must be a list of at least one finite number, not {describe(values)}.")
+    return x

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gumdp.errors import GumdpError, unknown
+from gumdp.errors import GumdpError, one_of, unknown
 from gumdp.models.base import Model
 from gumdp.models.bins import Bins
 from gumdp.models.classic import simulate, twin_of
@@ -62,10 +62,8 @@ def from_gymnasium(
     >>> from_gymnasium("FrozenLake-v1", map_name="8x8", terminal="restart")
     Tabular(64 states, 4 actions, 674 transitions)
     """
-    if method is not None and method not in METHODS:
-        raise unknown("method", method, METHODS)
-    if terminal is not None and terminal not in (*TERMINAL, "table"):
-        raise unknown("terminal", terminal, ("table", *TERMINAL))
+    method = None if method is None else one_of("method", method, METHODS)
+    terminal = None if terminal is None else one_of("terminal", terminal, ("table", *TERMINAL))
     terminal = "continue" if terminal == "table" else terminal
     env = open_environment(env, **options)
     if method is None:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import ArrayLike, NDArray
 
-from gumdp.errors import GumdpError, whole
+from gumdp.errors import GumdpError, array_of_numbers, describe, show, whole
 from gumdp.kernels.tables import check_rows, draw_limits, sort_rows
 from gumdp.kernels.worlds import MaskedTable, Table
 from gumdp.models.base import Model
@@ -73,7 +73,9 @@ class Tabular(Model):
         >>> Tabular.from_matrices([[[1, 0], [0, 1]], [[0, 1], [1, 0]]]).shape
         (2, 2)
         """
-        blocks = [sparse.csr_array(_array("from_matrices", m) if not sparse.issparse(m) else m) for m in matrices]
+        if not isinstance(matrices, Iterable) or isinstance(matrices, (str, bytes)):
+            raise GumdpError(f"Tabular.from_matrices: matrices must be a list of them, not {describe(matrices)}.")
+        blocks = [_sparse(f"Tabular.from_matrices: matrix {a}", m) for a, m in enumerate(matrices)]
         if not blocks:
             raise GumdpError("Tabular.from_matrices: there must be at least one matrix.")
         states = blocks[0].shape[0]
@@ -166,27 +168,32 @@ class Tabular(Model):
         raise GumdpError(f"{where} sums to {total:.12g}; each row must sum to 1.")
 
 
-def _array(where: str, values: Any) -> NDArray[np.float64]:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise GumdpError(f"Tabular: {where} must be an array of numbers, not {type(values).__name__}.") from None
+def _sparse(name: str, matrix: Any) -> sparse.csr_array:
+    """A matrix as a sparse one of our own."""
+    if not sparse.issparse(matrix):
+        table = array_of_numbers(name, matrix)
+        if table.ndim != 2:
+            raise GumdpError(f"{name} must have two dimensions, not the shape {table.shape}.")
+        return sparse.csr_array(table)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        raise GumdpError(f"{name} must be a matrix of numbers, not {describe(matrix)}.")
+    return sparse.csr_array(matrix, dtype=np.float64, copy=True)
 
 
 def _as_matrix(transitions: Any) -> tuple[sparse.csr_array, tuple[int, int]]:
     """The transitions as a sparse matrix [(S·A), S] of our own, and (S, A)."""
     if sparse.issparse(transitions):
-        rows, states = transitions.shape
+        matrix = _sparse("Tabular: transitions", transitions)
+        rows, states = matrix.shape
         if states == 0 or rows == 0 or rows % states:
             raise GumdpError(
                 f"Tabular: sparse transitions must have the shape [(S·A), S]; {rows} rows are not a multiple "
                 f"of {states} columns."
             )
-        matrix = sparse.csr_array(transitions, dtype=np.float64, copy=True)
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
         return matrix, (states, rows // states)
-    table = _array("transitions", transitions)
+    table = array_of_numbers("Tabular: transitions", transitions)
     if table.ndim != 3 or table.shape[0] != table.shape[2] or table.size == 0:
         raise GumdpError(f"Tabular: transitions must have the shape [S, A, S], not {table.shape}.")
     states, actions, _ = table.shape
@@ -196,7 +203,10 @@ def _as_matrix(transitions: Any) -> tuple[sparse.csr_array, tuple[int, int]]:
 def _mask(available: ArrayLike | None, shape: tuple[int, int]) -> NDArray[np.bool_] | None:
     if available is None:
         return None
-    mask = np.array(available)
+    try:
+        mask = np.array(available)
+    except Exception:  # lists can be nested in any way
+        raise GumdpError(f"Tabular: available must be a bool array of shape {shape}.") from None
     if mask.shape != shape or mask.dtype != bool:
         raise GumdpError(f"Tabular: available must be a bool array of shape {shape}, not {mask.dtype} {mask.shape}.")
     if not mask.any(axis=1).all():
@@ -216,12 +226,12 @@ def _drop_rows(matrix: sparse.csr_array, drop: NDArray[np.bool_]) -> sparse.csr_
 
 def _start(start: Any, states: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """The states that a trial can start in, by falling probability, and the probabilities."""
-    if np.ndim(start) == 0:
+    distribution = array_of_numbers("Tabular: start", start)
+    if distribution.ndim == 0:
         state = whole("Tabular: start", start, 0)
         if state >= states:
             raise GumdpError(f"Tabular: start must be below {states}, the number of states, not {state}.")
         return np.array([state], np.int32), np.ones(1)
-    distribution = _array("start", start)
     if distribution.shape != (states,):
         raise GumdpError(f"Tabular: start must have the shape ({states},), not {distribution.shape}.")
     if not (np.isfinite(distribution).all() and (distribution >= 0).all()):
@@ -235,14 +245,17 @@ def _start(start: Any, states: int) -> tuple[NDArray[np.int32], NDArray[np.float
 def _names(what: str, names: Sequence[str] | None, count: int) -> tuple[str, ...] | None:
     if names is None:
         return None
-    if isinstance(names, str) or not all(isinstance(n, str) for n in names) or len(names) != count:
+    given = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else ()
+    if len(given) != count or not all(isinstance(n, str) for n in given):
         raise GumdpError(f"Tabular: {what} must be {count} strings.")
-    return tuple(names)
+    return given
 
 
 def _grid(grid: tuple[int, int] | None, states: int) -> tuple[int, int] | None:
     if grid is None:
         return None
+    if not isinstance(grid, Sequence) or len(grid) != 2:
+        raise GumdpError(f"Tabular: grid must be (rows, columns), not {show(grid)}.")
     rows, columns = (whole("Tabular: grid", g, 1) for g in grid)
     if rows * columns != states:
         raise GumdpError(f"Tabular: a grid of {rows} × {columns} squares does not have {states} states.")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gumdp.errors import GumdpError, whole
+from gumdp.errors import GumdpError, expect, whole
 from gumdp.kernels.callback import reraise
 from gumdp.kernels.ledger import commit, new_ledger, open_ledger, worth
 from gumdp.kernels.play import choose_once, play
@@ -115,6 +115,7 @@ class Planner(ABC):
         >>> policy.act(0).action in (0, 1)
         True
         """
+        expect("problem", problem, Problem)
         return self.bind(problem, streams(seed)[0, 1])
 
     @abstractmethod

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gumdp.errors import GumdpError, real
+from gumdp.errors import GumdpError, array_of_numbers, real
 from gumdp.kernels.actors import Cheapest, Lottery, Uniform
 from gumdp.occupancy import check_policy
 from gumdp.planners.base import ActorPlanner
@@ -32,10 +32,10 @@ class Stationary(ActorPlanner):
     """
 
     def __init__(self, policy: ArrayLike) -> None:
-        self.policy = np.asarray(policy)
-        if self.policy.ndim != 2:
-            raise GumdpError(f"Stationary: policy must have the shape [S, A], not {self.policy.shape}.")
-        self.policy = check_policy("Stationary: policy", policy, (self.policy.shape[0], self.policy.shape[1]))
+        table = array_of_numbers("Stationary: policy", policy)
+        if table.ndim != 2:
+            raise GumdpError(f"Stationary: policy must have the shape [S, A], not {table.shape}.")
+        self.policy = check_policy("Stationary: policy", table, (table.shape[0], table.shape[1]))
 
     def __repr__(self) -> str:
         return f"Stationary(policy of shape {self.policy.shape})"
@@ -48,10 +48,10 @@ class Markov(ActorPlanner):
     """The policy π_t(a|s), an array [H, S, A]: what to do depends on the step of the episode too."""
 
     def __init__(self, policy: ArrayLike) -> None:
-        self.policy = np.asarray(policy)
-        if self.policy.ndim != 3:
-            raise GumdpError(f"Markov: policy must have the shape [H, S, A], not {self.policy.shape}.")
-        self.policy = check_policy("Markov: policy", policy, (self.policy.shape[1], self.policy.shape[2]))
+        table = array_of_numbers("Markov: policy", policy)
+        if table.ndim != 3:
+            raise GumdpError(f"Markov: policy must have the shape [H, S, A], not {table.shape}.")
+        self.policy = check_policy("Markov: policy", table, (table.shape[1], table.shape[2]))
 
     def __repr__(self) -> str:
         return f"Markov(policy of shape {self.policy.shape})"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gumdp.errors import GumdpError, real, unknown, whole
+from gumdp.errors import GumdpError, one_of, real, switch, unknown, whole
 from gumdp.kernels.actors import Cheapest, Uniform
 from gumdp.kernels.callback import reraise
 from gumdp.kernels.ledger import Ledger, new_ledger
@@ -90,17 +90,15 @@ class MCTS(Planner):
         if self.time_limit == 0.0 and self.iterations is None:
             raise GumdpError("MCTS: a time_limit of 0 leaves no time to search; give iterations too, or more time.")
         self.exploration = real("MCTS: exploration", exploration, 0.0)
-        self.scaled = bool(scaled)
+        self.scaled = switch("MCTS: scaled", scaled)
         if isinstance(rollout, str) and rollout not in ("uniform", "greedy"):
             raise unknown("rollout", rollout, ["uniform", "greedy"])
         self.rollout = rollout
         self.randomness = real("MCTS: randomness", randomness, 0.0, 1.0)
-        self.reuse = bool(reuse)
-        if choice not in ("visits", "value"):
-            raise unknown("choice", choice, ["visits", "value"])
-        self.choice = choice
+        self.reuse = switch("MCTS: reuse", reuse)
+        self.choice = one_of("choice", choice, ["visits", "value"])
         self.threads = whole("MCTS: threads", threads, 1)
-        self.keep_tree = bool(keep_tree)
+        self.keep_tree = switch("MCTS: keep_tree", keep_tree)
 
     @classmethod
     def paper(cls, iterations: int = 4000, **options: Any) -> MCTS:

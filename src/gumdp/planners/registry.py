@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gumdp
-from gumdp.errors import GumdpError, unknown
+from gumdp.errors import GumdpError, one_of, show
 
 if TYPE_CHECKING:
     from gumdp.planners.base import Planner
@@ -43,8 +43,10 @@ def _stationary(policy: Path | None = None) -> Planner:
         raise GumdpError("stationary: policy must name a .npy file with an array [S, A] of action probabilities.")
     try:
         table = np.load(policy, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise GumdpError(f"stationary: policy must name a .npy file, and {policy} can't be read: {error}") from None
+    except (OSError, TypeError, ValueError, EOFError) as error:
+        raise GumdpError(
+            f"stationary: policy must name a .npy file; {show(policy)} can't be read: {show(str(error))}."
+        ) from None
     return gumdp.Stationary(table)
 
 
@@ -105,12 +107,10 @@ def make(name: str, **given: Any) -> Planner:
     >>> make("greedy", randomness=0.1)
     Greedy(randomness=0.1)
     """
-    for entry in PLANNERS:
-        if entry.name == name:
-            known = [option.name for option in entry.options]
-            for option in given:
-                if option not in known:
-                    has = f"it takes {', '.join(known)}." if known else "it takes none."
-                    raise GumdpError(f"the planner {name} has no option {option!r}; {has}")
-            return entry.build(**given)
-    raise unknown("planner", name, names())
+    entry = {entry.name: entry for entry in PLANNERS}[one_of("planner", name, names())]
+    known = [option.name for option in entry.options]
+    for option in given:
+        if option not in known:
+            has = f"it takes {', '.join(known)}." if known else "it takes none."
+            raise GumdpError(f"the planner {name} has no option {option!r}; {has}")
+    return entry.build(**given)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gumdp.errors import GumdpError, unknown
+from gumdp.errors import GumdpError, one_of
 
 if TYPE_CHECKING:
     from gumdp.problem import Problem
@@ -64,10 +64,7 @@ def find(name: str) -> Entry:
     >>> find("m1-entropy").options["horizon"]
     100
     """
-    for entry in entries():
-        if entry.name == name:
-            return entry
-    raise unknown("problem", name, names())
+    return {entry.name: entry for entry in entries()}[one_of("problem", name, names())]
 
 
 def load(name: str, **options: Any) -> Problem:
@@ -77,9 +74,8 @@ def load(name: str, **options: Any) -> Problem:
     100
     """
     entry = find(name)
-    wrong = set(options) - set(entry.options)
-    if wrong:
-        raise unknown(f"option of {name}", sorted(wrong)[0], entry.options)
+    for option in options:
+        one_of(f"option of {name}", option, entry.options)
     problem = entry.build(**{**entry.options, **options})
     problem.name = name
     return problem

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.errors import GumdpError, unknown
+from gumdp.errors import GumdpError, one_of
 from gumdp.objectives.base import Array
 
 DATA = Path(__file__).parent / "data"
@@ -44,8 +44,7 @@ def target(world: str, kind: str) -> Array:
     >>> target("frozenlake", "published").shape
     (16, 4)
     """
-    if kind not in KINDS[world]:
-        raise unknown(f"target for {world}", kind, KINDS[world])
+    one_of(f"target for {world}", kind, KINDS[world])
     try:
         loaded: Array = np.load(DATA / f"{world}-{kind}.npy")
     except OSError as error:
