@@ -106,7 +106,7 @@ def test_plan_with_search_has_its_evidence(run) -> None:
     args = ("plan", "m1-entropy", "--set", "horizon=5", "--iterations", "20")
     decisions = as_json(run(*args, "--json"))["decisions"]
     assert [sum(d["visits"]) >= 20 for d in decisions] == [True] * 5
-    assert "by the planner before the first step" in run(*args)[1]
+    assert "the planner expected 0." in run(*args)[1]
 
 
 def test_plan_for_people_shows_trajectory_and_occupancy(run) -> None:
@@ -122,6 +122,26 @@ def test_a_stationary_policy_comes_from_a_file(run, tmp_path: Path) -> None:
     np.save(file, np.array([[1.0, 0.0]] * 3))
     data = as_json(run("plan", "m1-entropy", "--planner", "stationary", "--policy", str(file), "--json"))
     assert set(data["actions"]) == {0}
+
+
+# --- solve ---
+
+
+def test_solve_exact_gives_the_optimum(run) -> None:
+    args = ("solve", "m1-entropy", "--exact", "--set", "horizon=4")
+    data = as_json(run(*args, "--json"))
+    assert data["value"] == gumdp.solve_exact(gumdp.zoo.load("m1-entropy", horizon=4)).value
+    assert (data["setting"], data["method"], data["gap"]) == ("m1-entropy", "exact", 0.0)
+    assert len(data["sizes"]) in (4, 5)
+    code, out, _ = run(*args)
+    assert code == 0
+    assert f"value {data['value']:.9g}" in out
+
+
+def test_a_problem_too_large_for_the_exact_solver_is_refused(run) -> None:
+    code, out, err = run("solve", "m1-entropy", "--exact", "--limit", "1000")
+    assert (code, out) == (2, "")
+    assert "1,000" in err
 
 
 # --- drawing ---
@@ -145,6 +165,21 @@ def test_repeated_steps_are_drawn_once() -> None:
     always_stay = gumdp.Stationary([[1.0, 0.0]] * 3)
     text = drawn(gumdp.Problem(ring(3), gumdp.Entropy(), 0.9, 10), always_stay)
     assert "s0 –a0×10→" in text
+
+
+def test_actions_in_one_state_are_drawn_together() -> None:
+    model = gumdp.Tabular([[[1.0], [1.0]]], action_names=["left", "right"])
+    swing = gumdp.Markov([[[1.0, 0.0]], [[0.0, 1.0]], [[0.0, 1.0]], [[1.0, 0.0]]])
+    assert "s0 –left right×2 left→" in drawn(gumdp.Problem(model, gumdp.Entropy(), 0.9, 4), swing)
+    longer = gumdp.Markov([[[1.0, 0.0]], [[0.0, 1.0]]] * 5)
+    assert "s0 –left right left right … ×10→" in drawn(gumdp.Problem(model, gumdp.Entropy(), 0.9, 10), longer)
+
+
+def test_long_names_give_way_to_numbers_in_a_trajectory() -> None:
+    model = ring(2, state_names=["the room upstairs", "the room downstairs"])
+    text = drawn(gumdp.Problem(model, gumdp.Entropy(), 0.9, 10), gumdp.Stationary([[0.0, 1.0]] * 2))
+    assert "s0 –a1→ s1 –a1→ s0" in text
+    assert "the room upstairs  52.6 " in text
 
 
 def test_names_are_drawn_and_lines_keep_to_the_width() -> None:
@@ -195,6 +230,7 @@ SENTENCES = {
     "most 1, not 2.",
     "plan m1-entropy --planner stationary": "stationary: policy must name a .npy file with an array [S, A] of action "
     "probabilities.",
+    "solve m1-entropy": "solve takes --exact: the optimum over all policies, history-dependent ones included.",
     "evaluate m1-entropy --trials 0": "trials must be a whole number of at least 1, not 0.",
     "evaluate m1-entropy --workers 0": "workers must be a whole number of at least 1, not 0.",
     "evaluate m1-entropy --iterations 0": "MCTS: iterations must be a whole number of at least 1, not 0.",

@@ -233,6 +233,25 @@ def evaluate(
         _console().print(terminal.evaluation_view(title, result, _known(name, changes)))
 
 
+@program.command()
+@takes_problem
+@click.option("--exact", is_flag=True, help="The optimum over all policies, for small problems.")
+@click.option("--limit", type=int, default=None, help="States of the occupancy MDP to work through at most.")
+def solve(name: str, changes: tuple[str, ...], as_json: bool, exact: bool, limit: int | None) -> None:
+    """Compute the best value that there is."""
+    if not exact:
+        raise GumdpError("solve takes --exact: the optimum over all policies, history-dependent ones included.")
+    problem = _load(name, changes)
+    with _progress(name):
+        solution = gumdp.solve_exact(problem, **({} if limit is None else {"limit": limit}))
+    if as_json:
+        _print_json(data.solution_data(name, solution))
+    else:
+        from gumdp.report import terminal
+
+        _console().print(terminal.solution_view(" · ".join([name, *changes]), solution, _known(name, changes)))
+
+
 def _known(name: str, changes: tuple[str, ...]) -> str:
     """What is known of the problem, unless it was changed."""
     from gumdp.report.listing import known_values

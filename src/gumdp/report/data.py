@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gumdp.results import Decision, Evaluation, Trial
+    from gumdp.results import Decision, Evaluation, Solution, Trial
 
 
 def plain(value: Any) -> Any:
@@ -60,6 +60,22 @@ def trial_data(setting: str, planner: str, trial: Trial) -> dict[str, Any]:
         "occupancy": trial.occupancy,
         "decisions": [decision_data(d) for d in trial.decisions if d.values is not None],
         "seconds": trial.seconds,
+    }
+
+
+def solution_data(setting: str, solution: Solution) -> dict[str, Any]:
+    """What a solver found in the named setting."""
+    return {
+        "setting": setting,
+        "method": solution.method,
+        "value": solution.value,
+        "gap": solution.gap,
+        "status": solution.status,
+        "policy": solution.policy,
+        "occupancy": solution.occupancy,
+        "sizes": solution.sizes,
+        "iterations": solution.iterations,
+        "seconds": solution.seconds,
     }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from gumdp.zoo.registry import Entry
 
@@ -24,12 +25,13 @@ def problem_table(entries: Sequence[Entry]) -> RenderableType:
     table.add_column("horizon", justify="right", no_wrap=True)
     table.add_column("discount", justify="right", no_wrap=True)
     table.add_column("objective", no_wrap=True)
-    table.add_column("what it is", ratio=3)
-    table.add_column("known values", ratio=2)
+    table.add_column("what it is, and known values")
     for entry in entries:
         size = f"{entry.shape[0]} × {entry.shape[1]}" if entry.shape else "–"
         step = ["–" if (x := entry.options.get(key)) is None else str(x) for key in ("horizon", "discount")]
-        table.add_row(entry.name, size, *step, entry.objective or "–", entry.summary, known_values(entry) or "–")
+        known = known_values(entry)
+        about = Text.assemble(entry.summary, (f"\n{known}" if known else "", "dim"))
+        table.add_row(entry.name, size, *step, entry.objective or "–", about)
     return table
 
 

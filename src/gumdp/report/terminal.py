@@ -17,13 +17,14 @@ from gumdp.report.listing import number
 if TYPE_CHECKING:
     from gumdp.models.base import Model
     from gumdp.problem import Problem
-    from gumdp.results import Evaluation, Trial
+    from gumdp.results import Evaluation, Solution, Trial
 
 SHADES = "·░▒▓█"  # none, then ever more
 SEGMENTS = "█▒▓░#=+-"  # one for each action, over and over
 COLOURS = ("cyan", "yellow", "magenta", "green", "blue", "red", "bright_black", "white")
 ARROWS = {"left": "←", "right": "→", "up": "↑", "down": "↓", "stay": "•"}
 LINES = 12  # of a trajectory
+RUNS = 4  # actions of one stay in a state
 BARS = 16  # states that get a bar
 SPARKS = "▁▂▃▄▅▆▇█"
 
@@ -40,16 +41,15 @@ def action_label(model: Model, action: int) -> str:
 
 def trial_view(title: str, problem: Problem, trial: Trial, known: str, width: int) -> RenderableType:
     """A trial: its value, what happened, and where the time was spent."""
-    facts = f"value {number(trial.value)}"
-    if trial.decisions and not math.isnan(trial.decisions[0].value):
-        facts += f", expected {number(trial.decisions[0].value)} by the planner before the first step"
     parts: list[RenderableType] = [
         Text(title, style="bold"),
-        Text(f"{facts} ({trial.actions.size} steps, {trial.seconds:.2g} s)"),
+        Text(f"value {number(trial.value)} ({trial.actions.size} steps, {trial.seconds:.2g} s)"),
     ]
+    if trial.decisions and not math.isnan(trial.decisions[0].value):
+        parts.append(Text(f"the planner expected {number(trial.decisions[0].value)} before the first step"))
     if known:
         parts.append(Text(known, style="dim"))
-    parts += [Text(), Text("trajectory: state –action→ next state", style="bold"), *trajectory(problem, trial, width)]
+    parts += [Text(), Text("trajectory: state –actions→ next state", style="bold"), *trajectory(problem, trial, width)]
     parts += [Text(), *occupancy_view(problem.model, trial.occupancy, width)]
     return Group(*parts)
 
@@ -76,14 +76,28 @@ def trajectory(problem: Problem, trial: Trial, width: int) -> list[Text]:
 
 
 def _tokens(problem: Problem, trial: Trial) -> Iterator[tuple[int, str]]:
-    """(step, text) of each stretch of one and the same state and action."""
+    """(step, text) of each stay in one state, with the actions taken there."""
     model = problem.model
-    steps = zip(trial.cells.tolist(), trial.actions.tolist(), strict=True)
-    alike = groupby(enumerate(steps), key=lambda item: (item[0] // problem.horizon, item[1]))
-    for (_, (cell, action)), group in alike:
-        stretch = [step for step, _ in group]
-        times = f"×{len(stretch)}" if len(stretch) > 1 else ""
-        yield stretch[0], f"{state_label(model, cell)} –{action_label(model, action)}{times}→"
+    steps = enumerate(zip(trial.cells.tolist(), trial.actions.tolist(), strict=True))
+    stays = groupby(steps, key=lambda item: (item[0] // problem.horizon, item[1][0]))
+    for (_, cell), group in stays:
+        stay = list(group)
+        yield stay[0][0], f"{_short_label(model, cell)} –{_actions(model, [action for _, (_, action) in stay])}→"
+
+
+def _actions(model: Model, actions: list[int]) -> str:
+    """The names of the actions, repeated ones once; of many only the first."""
+    runs = [(action_label(model, action), len(list(run))) for action, run in groupby(actions)]
+    shown = " ".join(name if times == 1 else f"{name}×{times}" for name, times in runs[:RUNS])
+    return shown if len(runs) <= RUNS else f"{shown} … ×{len(actions)}"
+
+
+def _short_label(model: Model, cell: int) -> str:
+    """The name of a state if it is short, else its place in the grid or its number."""
+    name = state_label(model, cell)
+    if len(name) <= 12:
+        return name
+    return f"s{cell}" if model.grid is None else f"({cell // model.grid[1]},{cell % model.grid[1]})"
 
 
 def occupancy_view(model: Model, occupancy: Array, width: int) -> list[RenderableType]:
@@ -107,7 +121,7 @@ def grid_map(model: Model, occupancy: Array, grid: tuple[int, int], width: int) 
             level = _level(mass[r, c] / mass.max())
             line.append(SHADES[level] * 2, COLOURS[0] if level else "dim")
             if roomy:
-                share = f"{100 * mass[r, c]:5.1f}" if mass[r, c] > 0 else "     "
+                share = f"{100 * mass[r, c]:5.1f}" if mass[r, c] >= 0.0005 else "     "
                 line.append(share + (arrows[usual[r, c]] if all(arrows) and mass[r, c] > 0 else " ") + " ")
         lines.append(line)
     return lines
@@ -121,24 +135,29 @@ def bars(model: Model, occupancy: Array, width: int) -> list[RenderableType]:
     """A bar for each state, made of a segment for each action; only the longest where there are many."""
     mass = occupancy.sum(axis=1)
     states, actions = occupancy.shape
-    shown = np.arange(states) if states <= BARS else np.sort(np.argsort(-mass, kind="stable")[:BARS])
+    shown = np.arange(states) if states <= BARS else np.argsort(-mass, kind="stable")[:BARS]
     shown = shown[mass[shown] > 0.0] if states > BARS else shown
-    legend = Text("occupancy: share of the time in each state, %   ", "bold")
+    legend = Text("occupancy: share of the time in each state, %\n", "bold")
     for a in range(actions):
         legend.append(f"{_segment(a)} {action_label(model, a)}  ", COLOURS[a % len(COLOURS)])
-    margin = max(len(state_label(model, int(s))) for s in shown)
+    names = [_cut(state_label(model, int(s)), width // 2) for s in shown]
+    margin = max(len(name) for name in names)
     room = max(10, width - margin - 9)
     lines: list[RenderableType] = [legend]
-    for s in shown:
-        line = Text(f"{state_label(model, int(s)):>{margin}} {100 * mass[s]:5.1f} ")
+    for s, name in zip(shown, names, strict=True):
+        line = Text(f"{name:>{margin}} {100 * mass[s]:5.1f} ")
         for a, length in enumerate(_lengths(occupancy[s] / mass.max() * room)):
             line.append(_segment(a) * length, COLOURS[a % len(COLOURS)])
         lines.append(line)
-    if len(shown) < states:
+    if states > BARS:
         visited = np.count_nonzero(mass)
-        rest = 100.0 * (1.0 - mass[shown].sum())
-        lines.append(Text(f"{visited} of {states} states were visited; those not shown hold {rest:.1f} %", "dim"))
+        rest = f"; those not shown hold {100.0 * (1.0 - mass[shown].sum()):.1f} %" if visited > len(shown) else ""
+        lines.append(Text(f"{visited} of {states} states were visited{rest}", "dim"))
     return lines
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def _segment(action: int) -> str:
@@ -165,6 +184,18 @@ def evaluation_view(title: str, result: Evaluation, known: str) -> RenderableTyp
         parts.append(
             Text(f"values {spread}, median {number(result.quantile(0.5))}, worst tenth {number(result.cvar())}")
         )
+    if known:
+        parts.append(Text(known, style="dim"))
+    return Group(*parts)
+
+
+def solution_view(title: str, solution: Solution, known: str) -> RenderableType:
+    """The value that a solver found, and how sure it is."""
+    parts: list[RenderableType] = [
+        Text(title, style="bold"),
+        Text(f"value {solution.value:.9g}, {solution.method} ({solution.seconds:.2g} s)"),
+        Text(solution.status),
+    ]
     if known:
         parts.append(Text(known, style="dim"))
     return Group(*parts)
