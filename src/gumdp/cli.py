@@ -9,24 +9,20 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 import gumdp
+from gumdp.commands import experiments
+from gumdp.commands.output import console, print_json
 from gumdp.errors import GumdpError, one_of
 from gumdp.planners import registry
 from gumdp.report import data
 from gumdp.zoo.registry import find
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-PIPE_WIDTH = 160  # columns, where there is no terminal to ask
 
 
 def main(args: list[str] | None = None) -> int:
@@ -132,16 +128,6 @@ def _make(name: str, options: dict[str, Any]) -> Any:
     return registry.make(name, **{key: value for key, value in options.items() if value is not None})
 
 
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
-
-
-def _print_json(result: dict[str, Any]) -> None:
-    print(json.dumps(data.plain(result), allow_nan=False))
-
-
 @contextlib.contextmanager
 def _progress(what: str) -> Iterator[Callable[[int, int, float], None]]:
     """A function (done, in all, value so far) that shows how far things are, if standard error is a terminal."""
@@ -173,9 +159,9 @@ def list_problems(as_json: bool) -> None:
 
     entries = gumdp.zoo.entries()
     if as_json:
-        _print_json({"problems": [listing.entry_data(entry) for entry in entries]})
+        print_json({"problems": [listing.entry_data(entry) for entry in entries]})
     else:
-        _console().print(listing.problem_table(entries))
+        console().print(listing.problem_table(entries))
 
 
 @program.command()
@@ -197,18 +183,18 @@ def plan(
             problem, actor, seed, on_decision=lambda t, decision: report(t + 1, problem.steps, decision.value)
         )
     if as_json:
-        _print_json(data.trial_data(name, planner, trial))
+        print_json(data.trial_data(name, planner, trial))
     else:
         from gumdp.report import terminal
 
-        console = _console()
+        screen = console()
         title = f"{name} · {trial.planner} · seed {seed}"
-        console.print(terminal.trial_view(title, problem, trial, _known(name, changes), console.width))
+        screen.print(terminal.trial_view(title, problem, trial, _known(name, changes), screen.width))
         if tree:
             from gumdp.report.tree import tree_view
 
-            console.print("\nsearch tree of the first decision", style="bold")
-            console.print(tree_view(problem.model, trial.decisions[0].tree, depth))
+            screen.print("\nsearch tree of the first decision", style="bold")
+            screen.print(tree_view(problem.model, trial.decisions[0].tree, depth))
 
 
 @program.command()
@@ -225,12 +211,12 @@ def evaluate(
     with _progress(name) as report:
         result = gumdp.evaluate(problem, actor, trials, seed, workers=workers, progress=report)
     if as_json:
-        _print_json(data.evaluation_data(name, planner, result))
+        print_json(data.evaluation_data(name, planner, result))
     else:
         from gumdp.report import terminal
 
         title = f"{name} · {result.planner} · seed {seed}"
-        _console().print(terminal.evaluation_view(title, result, _known(name, changes)))
+        console().print(terminal.evaluation_view(title, result, _known(name, changes)))
 
 
 @program.command()
@@ -245,11 +231,11 @@ def solve(name: str, changes: tuple[str, ...], as_json: bool, exact: bool, limit
     with _progress(name):
         solution = gumdp.solve_exact(problem, **({} if limit is None else {"limit": limit}))
     if as_json:
-        _print_json(data.solution_data(name, solution))
+        print_json(data.solution_data(name, solution))
     else:
         from gumdp.report import terminal
 
-        _console().print(terminal.solution_view(" · ".join([name, *changes]), solution, _known(name, changes)))
+        console().print(terminal.solution_view(" · ".join([name, *changes]), solution, _known(name, changes)))
 
 
 def _known(name: str, changes: tuple[str, ...]) -> str:
@@ -257,3 +243,7 @@ def _known(name: str, changes: tuple[str, ...]) -> str:
     from gumdp.report.listing import known_values
 
     return "" if changes else known_values(find(name))
+
+
+for _command in experiments.COMMANDS:
+    program.add_command(_command)

@@ -1,0 +1,26 @@
+"""Where commands print: for people on a console, for programs as one JSON object."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from gumdp.report import data
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PIPE_WIDTH = 160  # columns, where there is no terminal to ask
+
+
+def console() -> Console:
+    """Standard output for people."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
+
+
+def print_json(result: dict[str, Any]) -> None:
+    """Print one JSON object."""
+    print(json.dumps(data.plain(result), allow_nan=False))

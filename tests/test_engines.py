@@ -1,0 +1,187 @@
+"""Engines: the same numbers whoever plays the trials, also when workers die."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gumdp.cli import main
+from gumdp.experiments.cell import Cell
+from gumdp.experiments.cluster import play_remotely
+from gumdp.experiments.job import Job, Progress, cut
+from gumdp.experiments.local import Local
+from gumdp.experiments.outcome import Outcome
+from gumdp.experiments.process import WorkerProcess
+from gumdp.experiments.reading import read_experiment
+from gumdp.experiments.running import run
+from gumdp.experiments.store import Store
+from gumdp.experiments.version import version
+from gumdp.experiments.work import Bench
+
+CELL = Cell("m1-entropy", "mcts", {"horizon": 20}, {"iterations": 20})
+INTERPRETED = Cell("m1-entropy", "mcts", {"horizon": 20}, {"iterations": 20, "threads": 2})
+PLAN = """
+trials = 8
+[[problems]]
+name = "m1-entropy"
+horizon = 20
+[[planners]]
+name = "mcts"
+iterations = [20, 4000]
+"""
+COMMAND = [sys.executable, "-c", "import sys; from gumdp.cli import main; sys.exit(main())"]
+
+
+def values(folder: Path) -> dict[str, dict[int, float]]:
+    with Store.read(folder) as store:
+        return {stored.cell.label: store.numbered(stored) for stored in store.cells()}
+
+
+def test_jobs_are_cut_into_consecutive_trials_of_a_fitting_size() -> None:
+    progress = Progress(CELL, 100)
+    jobs = cut(0, progress, [0, 1, 2, 5, 6, 7, 8, 9], batch=1, portion=0.35, keep=())
+    assert next(jobs).trials == range(1)
+    progress.add([Outcome(0, 1.0, 0.1)])  # three fit into a portion
+    assert [job.trials for job in jobs] == [range(1, 3), range(5, 8), range(8, 10)]
+
+
+def test_what_runs_compiled_is_known() -> None:
+    bench = Bench()
+    assert bench.compiled(CELL)
+    assert not bench.compiled(INTERPRETED)
+
+
+def test_a_worker_process_gives_the_same_values_and_is_replaced_when_it_dies() -> None:
+    worker = WorkerProcess()
+    try:
+        job = Job(0, CELL, range(3))
+        first = worker.play(job)
+        os.kill(worker._process.pid, signal.SIGKILL)
+        worker._process.wait()
+        again = worker.play(job)
+    finally:
+        worker.end()
+    direct = next(Local(1).play(iter([job]), [CELL]))
+    assert [o.value for o in first] == [o.value for o in again] == [o.value for o in direct.outcomes]
+
+
+def test_a_worker_process_that_always_dies_fails_its_trials_only(monkeypatch) -> None:
+    worker = WorkerProcess(("no_such_module_anywhere",))
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    outcomes = worker.play(Job(0, CELL, range(2)))
+    assert ["died 3 times" in o.error for o in outcomes] == [True, True]
+
+
+def test_a_worker_process_ends_with_its_pipe() -> None:
+    worker = WorkerProcess()
+    worker.play(Job(0, CELL, range(1)))
+    process = worker._process
+    process.stdin.close()
+    process.stdout.close()
+    assert process.wait(timeout=10) == 0
+
+
+def test_a_node_with_another_version_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"this run needs 9\.9"):
+        play_remotely(Job(0, CELL, range(1)), (), "9.9")
+    assert play_remotely(Job(0, CELL, range(1)), (), version()).outcomes[0].trial == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        (["--engine", "local", "--address", "auto"], "--address is for the ray engine; add --engine ray."),
+        (["--workers", "0"], "workers must be a whole number of at least 1, not 0."),
+    ],
+)
+def test_engine_options_are_checked(capsys, tmp_path: Path, args: list[str], sentence: str) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN)
+    assert main(["run", str(path), "--out", str(tmp_path / "out"), *args]) == 2
+    assert capsys.readouterr().err == f"gumdp: {sentence}\n"
+    assert not (tmp_path / "out").exists()
+
+
+# --- Ray: in a process of its own, which takes its threads and warnings with it ---
+
+
+def ray_is_here() -> bool:
+    import importlib.util
+
+    return importlib.util.find_spec("ray") is not None
+
+
+needs_ray = pytest.mark.skipif(not ray_is_here(), reason="Ray is not installed: pip install 'gumdp[ray]'")
+
+
+@pytest.mark.skipif(ray_is_here(), reason="Ray is installed")
+def test_without_ray_the_engine_says_how_to_get_it(capsys, tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN)
+    assert main(["run", str(path), "--out", str(tmp_path / "out"), "--engine", "ray"]) == 2
+    assert "pip install 'gumdp[ray]'" in capsys.readouterr().err
+
+
+@needs_ray
+@pytest.mark.parametrize(
+    ("address", "sentence"),
+    [
+        ("127.0.0.1:1", "no Ray cluster answers at 127.0.0.1:1: Connection refused."),
+        ("nonsense", "--address must be HOST:PORT, ray://HOST:PORT or auto, not 'nonsense'."),
+    ],
+)
+def test_an_unreachable_cluster_is_told_and_nothing_is_written(tmp_path: Path, address: str, sentence: str) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN)
+    args = ["run", str(path), "--out", str(tmp_path / "out"), "--engine", "ray", "--address", address]
+    answer = subprocess.run([*COMMAND, *args], capture_output=True, text=True)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert answer.stderr.splitlines()[-1] == f"gumdp: {sentence}"
+    assert not (tmp_path / "out").exists()
+
+
+@needs_ray
+def test_ray_gives_the_same_numbers_also_when_a_worker_is_killed(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN.replace("trials = 8", "trials = 150"))
+    args = ["run", str(path), "--out", str(tmp_path / "ray"), "--engine", "ray", "--workers", "2"]
+    process = subprocess.Popen([*COMMAND, *args], stderr=subprocess.PIPE, text=True, stdout=subprocess.DEVNULL)
+    killed = False
+    until = time.monotonic() + 90
+    while not killed and process.poll() is None and time.monotonic() < until:
+        for pid in ray_workers_at_work(process.pid):
+            os.kill(pid, signal.SIGKILL)
+            killed = True
+        time.sleep(0.02)
+    _, err = process.communicate(timeout=180)
+    assert process.returncode == 0, err
+    assert killed
+    run(read_experiment(path), tmp_path / "local")
+    assert values(tmp_path / "ray") == values(tmp_path / "local")
+
+
+def ray_workers_at_work(parent: int) -> list[int]:
+    """One descendant of ``parent`` that plays a job just now, by the title that Ray gives it."""
+    children: dict[int, list[int]] = {}
+    titles = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text()
+                titles[int(entry.name)] = (entry / "cmdline").read_text()
+            except OSError:
+                continue
+            ppid = int(re.match(r".*\) \S (\d+)", stat, re.DOTALL)[1])
+            children.setdefault(ppid, []).append(int(entry.name))
+    found, stack = [], [parent]
+    while stack:
+        pid = stack.pop()
+        stack += children.get(pid, [])
+        if "ray::play_remotely" in titles.get(pid, ""):
+            found.append(pid)
+    return found[:1]
