@@ -53,12 +53,14 @@ if TYPE_CHECKING:
     from gumdp.planners.exact import Exact as Exact
     from gumdp.planners.mcts import MCTS as MCTS
     from gumdp.planners.nonmarkov import NonMarkov as NonMarkov
+    from gumdp.planners.solver import Solver as Solver
     from gumdp.problem import Problem as Problem
     from gumdp.results import Decision as Decision
     from gumdp.results import Evaluation as Evaluation
     from gumdp.results import Solution as Solution
     from gumdp.results import Trial as Trial
     from gumdp.solvers.exact import solve_exact as solve_exact
+    from gumdp.solvers.infinite import solve_infinite as solve_infinite
     from gumdp.solvers.policy_value import exact_value as exact_value
     from gumdp.solvers.policy_value import infinite_trials_value as infinite_trials_value
 
@@ -94,6 +96,7 @@ _HOMES = {
     "Random": "gumdp.planners.baselines",
     "Simulator": "gumdp.models.simulator",
     "Solution": "gumdp.results",
+    "Solver": "gumdp.planners.solver",
     "StateEntropy": "gumdp.objectives.entropy",
     "Stationary": "gumdp.planners.baselines",
     "Tabular": "gumdp.models.tabular",
@@ -119,6 +122,7 @@ _HOMES = {
     "run_trial": "gumdp.evaluation",
     "running_occupancy": "gumdp.history",
     "solve_exact": "gumdp.solvers.exact",
+    "solve_infinite": "gumdp.solvers.infinite",
     "step_weights": "gumdp.occupancy",
     "truncation_gap": "gumdp.occupancy",
     "zoo": "gumdp.zoo",

@@ -77,6 +77,12 @@ PLANNERS = (
         (Option("policy", Path, "a .npy file with an array [S, A]"),),
     ),
     PlannerEntry(
+        "solver",
+        "the policy that is optimal on average",
+        lambda **options: gumdp.Solver(**options),
+        (Option("resolve", bool, "solve again at each step, from the running occupancy"),),
+    ),
+    PlannerEntry(
         "exact",
         "the optimal policy, where the problem is small enough",
         lambda **options: gumdp.Exact(**options),
