@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
 # Each registers its problems when imported. They are imported to list the problems, which should take no time:
 # they get at the library by `import gumdp` and at anything else that is heavy inside the functions that build.
-MODULES = ("gumdp.zoo.paper", "gumdp.zoo.gymnasium", "gumdp.zoo.theory", "gumdp.zoo.small")
+MODULES = (
+    "gumdp.zoo.paper",
+    "gumdp.zoo.gymnasium",
+    "gumdp.zoo.theory",
+    "gumdp.zoo.small",
+    "gumdp.zoo.worlds",
+    "gumdp.zoo.operations",
+)
 
 
 @dataclass(frozen=True)
