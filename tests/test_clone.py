@@ -134,8 +134,9 @@ def test_what_an_environment_raises_comes_out() -> None:
         gumdp.evaluate(problem, gumdp.Random(), trials=5)
     with pytest.raises(RuntimeError, match="the counter is stuck"):
         gumdp.run_trial(problem, gumdp.Random(), seed=0)
-    with pytest.raises(RuntimeError, match="the counter is stuck"):
-        gumdp.run_trial(problem, gumdp.MCTS(iterations=15), seed=0)
+    for threads in (1, 2):
+        with pytest.raises(RuntimeError, match="the counter is stuck"):
+            gumdp.run_trial(problem, gumdp.MCTS(iterations=16, threads=threads), seed=0)
 
 
 def test_an_environment_that_can_not_be_copied_asks_for_save_and_restore() -> None:

@@ -36,7 +36,7 @@ def test_bins_can_stand_for_the_index() -> None:
     one = gumdp.run_trial(gumdp.Problem(by_function, gumdp.Entropy(), 0.9, 40), gumdp.Random(), seed=0)
     two = gumdp.run_trial(gumdp.Problem(by_bins, gumdp.Entropy(), 0.9, 40), gumdp.Random(), seed=0)
     np.testing.assert_array_equal(one.actions, two.actions)
-    assert by_bins.state_name(0) == "x0 0…0.1"
+    assert by_bins.state_name(0) == "x0 0.05"
 
 
 def test_randomness_comes_as_four_uniform_numbers() -> None:

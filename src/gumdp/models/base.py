@@ -22,7 +22,7 @@ class Model(ABC):
     action_names: tuple[str, ...] | None
     available: NDArray[np.bool_] | None  # [S, A]: which actions there are; None: all
     grid: tuple[int, int] | None  # rows, columns: how to draw the cells
-    axes: tuple[str, str] | None = None  # what goes down the rows and along the columns of the grid
+    axes: tuple[str, str] | None = None  # a phase plane: the rows of the grid run to the right, its columns upwards
     source: Source | None = None  # the environment or the data that the model was made of
 
     @abstractmethod

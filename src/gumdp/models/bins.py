@@ -176,7 +176,7 @@ class Bins:
         return EqualBoxes(*self._range, counts, self.mode == "error")
 
     def cell_names(self) -> list[str]:
-        """What each cell holds, as 'position -1.2…-1.02, velocity 0…0.014'."""
+        """The middle of each cell, as 'position -0.57, velocity 0.007'."""
         low, high = self._range
         counts = self.shape or ()
         names = self.names or [f"x{k}" for k in range(len(counts))]
@@ -184,8 +184,9 @@ class Bins:
         for k, (name, count) in enumerate(zip(names, counts, strict=True)):
             if count > 1:
                 line = self.edges[k] if self.edges is not None else np.linspace(low[k], high[k], count + 1)
-                line = np.where(np.abs(line) < 1e-12 * np.ptp(line), 0.0, line)
-                parts.append([f"{name} {a:.3g}…{b:.3g}" for a, b in itertools.pairwise(line)])
+                middle = (line[1:] + line[:-1]) / 2.0
+                middle[np.abs(middle) < 1e-12 * np.ptp(line)] = 0.0
+                parts.append([f"{name} {x:.3g}" for x in middle])
         return [", ".join(p) for p in itertools.product(*parts)]
 
     @property

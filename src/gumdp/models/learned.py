@@ -135,7 +135,7 @@ def _fit(log: logs.Log, prior: float, unseen: str, terminal: str, start: Any, av
     table = sum(parts[1:], parts[0])
     model = Learned(table, start, available=None if mask.all() else mask, **log.names)
     model.samples = counts.reshape(states, actions)
-    model.outside = log.outside
+    model.outside, model.axes = log.outside, log.axes
     model.source = Source(_sentence(model, log, unseen, terminal, prior, ends), log.read, log.commands, terminal)
     return model
 

@@ -36,6 +36,7 @@ class Log:
     commands: tuple[Any, ...] = ()
     names: Mapping[str, Any] = field(default_factory=dict)  # what is known for people
     outside: int = 0  # observations that were clipped into the bins
+    axes: tuple[str, str] | None = None
 
 
 def from_arrays(
@@ -88,6 +89,7 @@ def from_arrays(
         s, a, t, over, s[first], shape, f"{n} logged transitions",
         read=_BinReader(bins) if bins is not None else read_number,
         commands=tuple(range(shape[1])), names=_described(bins), outside=outside,
+        axes=None if bins is None else bins.axes,
     )  # fmt: skip
 
 
@@ -129,6 +131,7 @@ def from_minari(dataset: Any, bins: Bins | None, index: Any, cells: int | None) 
     return Log(
         s, a, t, over, starts, (numbering.count, len(commands)), f"{s.size} transitions of {name}",
         read=_CellReader(numbering), commands=commands, names=_described(numbering.bins), outside=outside,
+        axes=numbering.axes,
     )  # fmt: skip
 
 
@@ -158,7 +161,8 @@ def from_environment(env: Any, samples: int, seed: int, episode: int | None, ter
     return Log(
         s, a, t, over.astype(bool), np.array(starts), (numbering.count, len(commands)),
         f"{samples} random transitions of {name}",
-        read=_CellReader(numbering), commands=commands, names=known or _described(numbering.bins), outside=outside,
+        read=_CellReader(numbering), commands=commands, names=known or _described(numbering.bins),
+        outside=outside, axes=numbering.axes,
     )  # fmt: skip
 
 
@@ -174,6 +178,7 @@ def from_model(model: Model, samples: int, seed: int, episode: int | None) -> Lo
     return Log(
         s, a, t, np.zeros(samples, bool), s[begun], model.shape, f"{samples} random transitions of {model!r}",
         read=_ModelReader(model), commands=() if source is None else source.commands, names=names,
+        axes=model.axes,
     )  # fmt: skip
 
 

@@ -95,7 +95,7 @@ def _squares(world: Any) -> Cells:
     """MiniGrid: the square that the agent stands on."""
     rows, columns = int(world.height), int(world.width)
     names = tuple(f"row {k // columns} column {k % columns}" for k in range(rows * columns))
-    return Cells(_where, rows * columns, f"{rows} × {columns} squares", names, (rows, columns), ("row", "column"))
+    return Cells(_where, rows * columns, f"{rows} × {columns} squares", names, (rows, columns))
 
 
 def _where(observation: Any, env: Any) -> int:

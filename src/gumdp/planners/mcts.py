@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gumdp.errors import GumdpError, one_of, real, switch, unknown, whole
 from gumdp.kernels.actors import Cheapest, Uniform
-from gumdp.kernels.callback import reraise
+from gumdp.kernels.callback import original_errors, reraise
 from gumdp.kernels.ledger import Ledger, new_ledger
 from gumdp.kernels.search import (
     NOT_A_NUMBER,
@@ -211,6 +211,7 @@ class Desk:
             else:
                 self.tree = old
 
+    @original_errors()
     def search(
         self,
         ledger: Ledger,

@@ -102,6 +102,8 @@ def _short_label(model: Model, cell: int) -> str:
 
 def occupancy_view(model: Model, occupancy: Array, width: int) -> list[RenderableType]:
     """The occupancy as a map, where the states are squares of a grid, else as a bar for each state."""
+    if model.grid is not None and model.axes is not None and 2 * model.grid[0] + 2 <= width and model.grid[1] <= 60:
+        return phase_plane(occupancy, model.grid, model.axes, width)
     if model.grid is not None and 2 * model.grid[1] <= width and model.grid[0] <= 60:
         return grid_map(model, occupancy, model.grid, width)
     return bars(model, occupancy, width)
@@ -124,6 +126,24 @@ def grid_map(model: Model, occupancy: Array, grid: tuple[int, int], width: int) 
                 share = f"{100 * mass[r, c]:5.1f}" if mass[r, c] >= 0.0005 else "     "
                 line.append(share + (arrows[usual[r, c]] if all(arrows) and mass[r, c] > 0 else " ") + " ")
         lines.append(line)
+    return lines
+
+
+def phase_plane(occupancy: Array, grid: tuple[int, int], axes: tuple[str, str], width: int) -> list[RenderableType]:
+    """A square for each cell, the first dimension to the right and the second upwards, with the shares if they fit."""
+    mass = occupancy.sum(axis=1).reshape(grid).T[::-1]
+    roomy = 8 * grid[0] + 2 <= width
+    title = f"occupancy: share of the time in each cell, %; {axes[0]} runs to the right, {axes[1]} upwards"
+    lines: list[RenderableType] = [Text(title, "bold")]
+    for row in mass:
+        line = Text("│ ", "dim")
+        for share in row:
+            level = _level(share / mass.max())
+            line.append(SHADES[level] * 2, COLOURS[0] if level else "dim")
+            if roomy:
+                line.append(f"{100 * share:5.1f} " if share > 0 else " " * 6)
+        lines.append(line)
+    lines.append(Text("└" + "─" * ((8 if roomy else 2) * grid[0] + 1), "dim"))
     return lines
 
 

@@ -56,7 +56,7 @@ def inventory(
 
 def queue_fairness(
     first: float = 0.35, second: float = 0.35, service: float = 0.85, weight: float = 2.0,
-    discount: float = 1.0, horizon: int = 100,
+    discount: float = 1.0, horizon: int = 20,
 ) -> Problem:  # fmt: skip
     """One server, two kinds of customers: whom to serve so that neither kind waits more, by its weight, in this run.
 
@@ -136,7 +136,7 @@ register(
         "queue-fairness",
         "one server, two kinds of customers: neither waits more in this run",
         queue_fairness,
-        {"first": 0.35, "second": 0.35, "service": 0.85, "weight": 2.0, "discount": 1.0, "horizon": 100},
+        {"first": 0.35, "second": 0.35, "service": 0.85, "weight": 2.0, "discount": 1.0, "horizon": 20},
         shape=(81, 2),
         objective="worst case",
     )
