@@ -313,3 +313,12 @@ def test_ctrl_c_ends_with_130_and_one_line() -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "", "gumdp: interrupted.\n")
+
+
+def test_plan_shows_the_search_tree_on_request(capsys):
+    assert main(["plan", "m1-entropy", "--set", "horizon=8", "--iterations", "50", "--tree"]) == 0
+    shown = capsys.readouterr().out
+    assert "search tree of the first decision" in shown
+    assert "50 visits, 51 nodes" in shown
+    assert main(["plan", "m1-entropy", "--planner", "random", "--tree"]) == 2
+    assert "does not search" in capsys.readouterr().err

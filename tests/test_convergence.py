@@ -12,7 +12,6 @@ from gumdp import MCTS
 from reference import ReferenceSearch
 
 
-
 @functools.cache
 def problems() -> dict[str, gumdp.Problem]:
     m1, m3 = (gumdp.zoo.load(name, horizon=5) for name in ("m1-entropy", "m3-adversarial"))

@@ -19,9 +19,10 @@ BRANCHES = 3  # outcomes of an action that are shown
 
 
 def tree_view(model: Model, tree: SearchTree, depth: int = 2) -> Tree:
-    """The tree down to ``depth`` decisions, the most visited outcomes first.
+    """The tree down to ``depth`` decisions.
 
-    An action is shown with its share of the visits and its mean return; the most visited one is bold.
+    An action is shown with its share of the visits and its mean return. The most visited one is bold, and what
+    came after it is shown, the most visited outcomes first.
     """
     visits = int(tree.visits[0].sum())
     view = Tree(Text(f"{state_label(model, int(tree.label[0]))}  {visits} visits, {len(tree)} nodes", "bold"))
@@ -34,10 +35,11 @@ def _add_actions(view: Tree, model: Model, tree: SearchTree, node: int, depth: i
     if depth == 0 or visits.sum() == 0:
         return
     for action in np.flatnonzero(visits):
+        best = action == visits.argmax()
         share = f"{100.0 * visits[action] / visits.sum():.0f} % of {visits.sum()}"
         text = f"{action_label(model, int(action))}  {share}, mean {number(tree.values[node, action])}"
-        branch = view.add(Text(text, "bold" if action == visits.argmax() else ""))
-        children = tree.children(node, int(action))
+        branch = view.add(Text(text, "bold" if best else ""))
+        children = tree.children(node, int(action)) if best else ()
         for child in children[:BRANCHES]:
             label = f"→ {state_label(model, int(tree.label[child]))}  {tree.visits[child].sum() + 1} visits"
             _add_actions(branch.add(Text(label, "dim")), model, tree, int(child), depth - 1)
