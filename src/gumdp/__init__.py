@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gumdp import plot as plot
     from gumdp import zoo as zoo
     from gumdp.acting import play as play
     from gumdp.comparison import Comparison as Comparison
@@ -119,6 +120,7 @@ _HOMES = {
     "normalized": "gumdp.objectives.compose",
     "occupancy_covariance": "gumdp.occupancy",
     "play": "gumdp.acting",
+    "plot": "gumdp.plot",
     "run_trial": "gumdp.evaluation",
     "running_occupancy": "gumdp.history",
     "solve_exact": "gumdp.solvers.exact",

@@ -177,17 +177,27 @@ class Bins:
 
     def cell_names(self) -> list[str]:
         """The middle of each cell, as 'position -0.57, velocity 0.007'."""
-        low, high = self._range
         counts = self.shape or ()
         names = self.names or [f"x{k}" for k in range(len(counts))]
         parts = []
         for k, (name, count) in enumerate(zip(names, counts, strict=True)):
             if count > 1:
-                line = self.edges[k] if self.edges is not None else np.linspace(low[k], high[k], count + 1)
+                line = self.lines(k)
                 middle = (line[1:] + line[:-1]) / 2.0
                 middle[np.abs(middle) < 1e-12 * np.ptp(line)] = 0.0
                 parts.append([f"{name} {x:.3g}" for x in middle])
         return [", ".join(p) for p in itertools.product(*parts)]
+
+    def lines(self, dimension: int) -> Array:
+        """The edges of the bins of one dimension, one more than there are bins.
+
+        >>> Bins((2, 1), low=0.0, high=1.0).lines(0).tolist()
+        [0.0, 0.5, 1.0]
+        """
+        low, high = self._range
+        if self.edges is not None:
+            return self.edges[dimension]
+        return np.linspace(low[dimension], high[dimension], (self.shape or ())[dimension] + 1)
 
     @property
     def _range(self) -> tuple[Array, Array]:
