@@ -1,5 +1,7 @@
 """The compiled simulators do what Gymnasium's own environments do."""
 
+import time
+
 import gymnasium
 import numpy as np
 import pytest
@@ -7,7 +9,8 @@ import pytest
 import gumdp
 from gumdp.kernels.classic import between
 from gumdp.kernels.play import next_state, start_state
-from gumdp.kernels.random import mix
+from gumdp.kernels.random import advance, high, mix
+from gumdp.kernels.record import kernel, u64
 from gumdp.kernels.worlds import four
 
 IDS = ["MountainCar-v0", "CartPole-v1", "Acrobot-v1", "Pendulum-v1"]
@@ -137,3 +140,48 @@ def test_the_mountain_car_settings_give_the_random_policy_what_the_paper_reports
     for name, spread in (("mountaincar-entropy", 0.02), ("mountaincar-imitation", 0.04)):
         result = gumdp.evaluate(gumdp.zoo.load(name), gumdp.Random(), trials=2000, seed=0)
         assert abs(result.mean - gumdp.zoo.find(name).published["random"]) < spread + 4 * result.standard_error
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"), [("mountaincar-entropy", 0.03, 0.03), ("mountaincar-imitation", 0.01, 0.02)]
+)
+def test_the_solver_baseline_of_a_simulator_is_within_the_published_interval(
+    name: str, low: float, high: float
+) -> None:
+    published = gumdp.zoo.find(name).published["solver"]
+    result = gumdp.evaluate(gumdp.zoo.load(name), gumdp.Solver(), trials=1000, seed=0)
+    assert published - low - 4 * result.standard_error < result.mean < published + high + 4 * result.standard_error
+
+
+@kernel
+def bare_rollouts(model, weights, d, rolls, rng):
+    """What a trial's search simulates, and nothing else: pick an action, count the pair, step."""
+    rng = u64(rng)
+    for t in range(weights.size):
+        for _ in range(rolls):
+            s = model.reset(mix(rng))
+            k = u64(t)
+            while k < u64(weights.size):
+                rng = advance(rng)
+                bits = mix(rng)
+                a = model.pick(s, high(bits))
+                d[model.cell(s) * u64(model.actions) + a] += weights[k]
+                s = model.step(s, a, bits)
+                k += u64(1)
+    return rng
+
+
+def test_search_takes_at_most_three_times_its_bare_rollouts() -> None:
+    problem, rolls = gumdp.zoo.load("mountaincar-entropy"), 100
+    d = np.zeros(300)
+    bare_rollouts(problem.model.world(), problem.weights, d, 1, np.uint64(1))
+    gumdp.evaluate(problem, gumdp.MCTS.paper(iterations=2), trials=1, workers=1)
+    bare, search = [], []
+    for k in range(4):
+        began = time.process_time()
+        bare_rollouts(problem.model.world(), problem.weights, d, rolls, np.uint64(k))
+        bare.append(time.process_time() - began)
+        began = time.process_time()
+        gumdp.evaluate(problem, gumdp.MCTS.paper(iterations=rolls), trials=1, seed=k, workers=1)
+        search.append(time.process_time() - began)
+    assert min(search) < 3.0 * min(bare)

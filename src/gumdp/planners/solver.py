@@ -11,11 +11,13 @@ import numpy as np
 from gumdp.errors import GumdpError
 from gumdp.kernels.callback import reraise
 from gumdp.kernels.jensen import new_desk, tighten
+from gumdp.models.tabular import Tabular
 from gumdp.planners.base import ActorPlanner, Planner, Policy, Seeds
 from gumdp.problem import Problem, check_problem
 from gumdp.results import Array, Decision, Solution
 
 ROUNDS = 30
+SAMPLES = 100_000  # random steps of a simulator, to estimate its table from
 PRECISION = 1e-6  # of a plan that is made again at each step, relative to the range of the objective
 BLUR = 0.01  # of kinks, relative to the mass that is still open
 
@@ -30,8 +32,9 @@ class Solver(Planner):
         horizon: ``"infinite"`` (the default where the discount is below 1) or ``"finite"``, as in ``solve_infinite``.
         method: as in ``solve_infinite``.
 
-    The first trial of a problem solves it. Where the optimal occupancy leaves a state out that a run still reaches,
-    the policy takes any available action there.
+    The first trial of a problem solves it. A simulator is first made a table of, by sampling, as the paper does:
+    ``gumdp.learn(problem.model, samples=100_000)``. Where the optimal occupancy leaves a state out that a run still
+    reaches, the policy takes any available action there.
 
     >>> import gumdp
     >>> problem = gumdp.zoo.load("m2-imitation")
@@ -58,10 +61,9 @@ class Solver(Planner):
         """The solution of ``problem``, the same each time."""
         from gumdp.solvers.infinite import solve_infinite
 
-        check_problem("Solver", problem)
         with self._lock:
             if problem not in self._solved:
-                self._solved[problem] = solve_infinite(problem, self.method, horizon=self.horizon)
+                self._solved[problem] = solve_infinite(tabulated(problem), self.method, horizon=self.horizon)
             return self._solved[problem]
 
     def bind(self, problem: Problem, dice: Any) -> Policy:
@@ -74,6 +76,17 @@ class Solver(Planner):
         planner = self.solve(problem).planner
         assert isinstance(planner, Planner)
         return planner
+
+
+def tabulated(problem: Problem) -> Problem:
+    """``problem`` with a table for its model: its own, or one estimated from random walks through a simulator."""
+    from gumdp.models.learned import learn
+
+    if not isinstance(problem, Problem) or isinstance(problem.model, Tabular):
+        check_problem("Solver", problem)
+        return problem
+    table = learn(problem.model, samples=SAMPLES, episode=problem.horizon)
+    return Problem(table, problem.objective, problem.discount, problem.horizon, problem.episodes, name=problem.name)
 
 
 def _again(resolve: bool, horizon: str | None, method: str) -> Solver:
