@@ -59,8 +59,8 @@ def test_parameters_come_from_the_environment() -> None:
 
 def test_uniform_draws_are_numpys_own() -> None:
     ours, theirs = np.random.default_rng(3), np.random.default_rng(3)
-    for low, high in ((-0.6, -0.4), (-0.05, 0.05), (-np.pi, np.pi)):
-        assert between(low, high, ours.random()) == theirs.uniform(low, high)
+    for least, most in ((-0.6, -0.4), (-0.05, 0.05), (-np.pi, np.pi)):
+        assert between(least, most, ours.random()) == theirs.uniform(least, most)
 
 
 @pytest.mark.parametrize("name", IDS)

@@ -1,5 +1,7 @@
 """Acting in real Gymnasium environments."""
 
+import pickle
+
 import gymnasium
 import numpy as np
 import pytest
@@ -121,3 +123,15 @@ def test_another_environment_than_the_models_is_refused(lake: gumdp.Problem) -> 
         gumdp.play("FrozenLake-v1", two, gumdp.Random())
     with pytest.raises(GumdpError, match="unknown at_limit 'go'"):
         gumdp.play("FrozenLake-v1", lake, gumdp.Greedy(), at_limit="go")
+
+
+@pytest.mark.parametrize("name", ["FrozenLake-v1", "MountainCar-v0", "Blackjack-v1"])
+def test_a_problem_can_be_sent_to_another_process(name: str) -> None:
+    problem = gumdp.Problem(gumdp.from_gymnasium(name), gumdp.normalized(gumdp.Entropy()), 0.9, 12)
+    twin = pickle.loads(pickle.dumps(problem))
+    assert str(twin.model.source) == str(problem.model.source)
+    values = [gumdp.evaluate(p, gumdp.Random(), trials=5, seed=0).values for p in (problem, twin)]
+    np.testing.assert_array_equal(values[0], values[1])
+    assert (
+        gumdp.play(name, twin, gumdp.Random(), seed=0).value == gumdp.play(name, problem, gumdp.Random(), seed=0).value
+    )

@@ -53,11 +53,22 @@ class Clone(Model):
         save: Save | None = None,
         restore: Restore | None = None,
     ) -> None:
-        self.stage = Stage(env, commands, cells, terminal, save, restore)
+        self._parts = (without_screen(env), commands, cells, terminal, save, restore)
+        self._set_up()
         self.shape = (cells.count, len(commands))
         self.state_names, self.grid, self.axes = cells.names, cells.grid, cells.axes
         self.action_names, self.available = None, None
-        self._world = Clones(len(commands), register(self.stage))
+
+    def _set_up(self) -> None:
+        self.stage = Stage(*self._parts)
+        self._world = Clones(len(self._parts[1]), register(self.stage))
+
+    def __getstate__(self) -> dict[str, Any]:  # another process sets the stage itself
+        return {name: value for name, value in vars(self).items() if name not in ("stage", "_world")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._set_up()
 
     def __repr__(self) -> str:
         return f"Clone({self.shape[0]} cells, {self.shape[1]} actions)"
@@ -115,7 +126,7 @@ class Stage:
         self._numbers = itertools.count(1)
         self._saved: weakref.WeakValueDictionary[int, Snapshot] = weakref.WeakValueDictionary()
         self._local = threading.local()
-        self._env = without_screen(env)
+        self._env = env
         self._lock = threading.Lock()
 
     def reset(self, bits: int) -> tuple[int, int]:
