@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 .PHONY: help run test bench lint format clean
 
 help:
-	@echo "make run     play the named problems: what they are, and how the planners do on some of them"
+	@echo "make run     reproduce the paper: its table, its figures and a page to look at, into results/"
 	@echo "make test    run the tests (JOBS=2 at a time)"
 	@echo "make bench   run the benchmarks"
 	@echo "make lint    check style and types"
@@ -27,10 +27,7 @@ $(READY): pyproject.toml
 	@touch $@
 
 run: $(READY)
-	$(BIN)/gumdp list
-	$(BIN)/gumdp evaluate m1-entropy --planner random --trials 1000
-	$(BIN)/gumdp evaluate m1-entropy --planner greedy --trials 1000
-	$(BIN)/gumdp plan m1-entropy --planner greedy
+	$(BIN)/gumdp reproduce --out results
 
 test: $(READY)
 	$(BIN)/python -m pytest -n $(JOBS)

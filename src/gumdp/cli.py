@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 import gumdp
-from gumdp.commands import experiments
+from gumdp.commands import experiments, reports
 from gumdp.commands.output import console, print_json
 from gumdp.errors import GumdpError, one_of
 from gumdp.planners import registry
@@ -245,5 +245,5 @@ def _known(name: str, changes: tuple[str, ...]) -> str:
     return "" if changes else known_values(find(name))
 
 
-for _command in experiments.COMMANDS:
+for _command in (*experiments.COMMANDS, *reports.COMMANDS):
     program.add_command(_command)

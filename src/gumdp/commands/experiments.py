@@ -48,7 +48,7 @@ def play(experiment: Experiment, out: Path, engine: Engine, resume: str, bounds:
     from gumdp.report.progress import watcher
 
     try:
-        return run_experiment(experiment, out, engine, watcher(), bounds=bounds)
+        return run_experiment(experiment, out, engine, watcher(), bounds=bounds, command=resume)
     except KeyboardInterrupt:
         click.echo(f"Every trial that ended is in {out}; to go on from there: {resume}", err=True)
         raise

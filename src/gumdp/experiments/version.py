@@ -11,7 +11,13 @@ from typing import Any
 
 import gumdp
 
-APART = ("report", "experiments", "commands", "cli.py")  # they show, store or start trials, and don't change them
+APART = (
+    "report",
+    "plot",
+    "experiments",
+    "commands",
+    "cli.py",
+)  # they show, store or start trials, and don't change them
 
 
 @functools.cache

@@ -1,0 +1,30 @@
+"""Folders of results without playing: values from a fixed generator, for tests of reports."""
+
+from pathlib import Path
+
+import numpy as np
+
+from gumdp.experiments.outcome import Outcome
+from gumdp.experiments.paper import reproduction
+from gumdp.experiments.store import Store
+from gumdp.experiments.version import machine
+from gumdp.report.published import published
+
+LEVELS = {"random": 1.0, "solver": 0.9, "mcts-paper": 0.5, "mcts": 0.45}
+
+
+def paper_folder(folder: Path, settings: list[str] | None = None, trials: int = 10, bounds: bool = True) -> Path:
+    """What ``gumdp reproduce`` leaves behind, with values near the published ones."""
+    rng = np.random.default_rng(0)
+    plan = reproduction(settings, trials, (10, 100, 4000))
+    with Store.open(folder) as store:
+        store.begin("local", machine(), "gumdp reproduce --out results")
+        for cell in plan.cells:
+            base = published(cell.problem, cell.planner).unrounded
+            budget = cell.planner_options.get("iterations", 4000)
+            values = base * (1.0 + 0.02 * np.log10(4000 / budget) + 0.01 * rng.normal(size=trials))
+            store.add(cell, [Outcome(k, float(v), 0.25) for k, v in enumerate(values)])
+            if bounds:
+                store.note("bound", cell.problem_label, {"value": 0.8 * base, "method": "Jensen", "seconds": 0.1})
+        store.end("complete", 12.5)
+    return folder

@@ -1,0 +1,255 @@
+"""Tables, figures and the comparison with the paper, from stored results."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+import gumdp
+from gumdp.cli import main
+from gumdp.experiments.cell import Cell
+from gumdp.experiments.outcome import Outcome
+from gumdp.experiments.paper import BUDGETS, SETTINGS, choose, reproduction
+from gumdp.experiments.store import Store
+from gumdp.report import figures
+from gumdp.report.document import reproduction as reproduction_text
+from gumdp.report.document import write_report
+from gumdp.report.published import Published, published
+from gumdp.report.story import read_story
+from gumdp.report.tables import Sheet, digits, gap_table, means_table, published_table, sheets, verdicts
+from stored import paper_folder
+
+
+@pytest.fixture
+def call(capsys):
+    def function(*args: object) -> tuple[int, str, str]:
+        code = main([str(arg) for arg in args])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return function
+
+
+# --- the plan ---
+
+
+def test_the_plan_is_the_paper_s() -> None:
+    plan = reproduction()
+    assert len(plan.cells) == 9 * (2 + 2 * len(BUDGETS))
+    assert {cell.problem for cell in plan.cells} == set(SETTINGS)
+    for cell in plan.cells:
+        problem = cell.make_problem() if cell.planner == "random" else None
+        assert problem is None or (problem.discount, problem.horizon) == (
+            0.9,
+            100 if cell.problem[0:2] in ("m1", "m2", "m3") else 200,
+        )
+
+
+def test_settings_are_chosen_by_parts_of_names() -> None:
+    assert choose(["m3", "taxi"]) == ["taxi-entropy", "taxi-imitation", "m3-adversarial"]
+    with pytest.raises(
+        gumdp.GumdpError, match="unknown setting of the paper 'taxy-entropy'; did you mean 'taxi-entropy'"
+    ):
+        choose(["taxy-entropy"])
+
+
+# --- agreement ---
+
+
+@pytest.mark.parametrize(
+    ("interval", "verdict"),
+    [((0.1, 0.2), "agrees"), ((0.0, 0.0749), "lower"), ((0.1651, 0.2), "higher"), ((0.165, 1.0), "agrees")],
+)
+def test_agreement_is_overlap_with_the_rounding_of_the_published_interval(interval, verdict) -> None:
+    assert Published(0.12, 0.04, 0.04, 0.1159).verdict(interval) == verdict
+
+
+def test_published_values_have_the_decimals_of_the_table() -> None:
+    assert str(published("frozenlake-entropy", "mcts")) == "0.40 ±0.03"
+    assert str(published("m2-imitation", "mcts-paper")) == "0.002 ±0.001"
+    assert str(published("mountaincar-entropy", "mcts")) == "0.61 −0.02 +0.01"
+    assert published("subset-sum", "mcts") is None
+
+
+def test_published_means_lie_in_their_intervals_but_for_one_slip() -> None:
+    """For M_f3's solver the table prints 1.17 ± 0.02, and the mean behind it is 1.2069."""
+    entries = {(s, p): published(s, p) for s in SETTINGS for p in ("random", "solver", "mcts")}
+    outside = [key for key, e in entries.items() if not e.interval[0] <= e.unrounded <= e.interval[1]]
+    assert outside == [("m3-adversarial", "solver")]
+
+
+# --- tables ---
+
+
+def test_tables_hold_what_is_stored(tmp_path: Path) -> None:
+    story = read_story(paper_folder(tmp_path))
+    assert [section.problem for section in story.sections] == list(SETTINGS)
+    table = published_table(story)
+    assert len(table.rows) == 9
+    assert table.heading[1:5] == ("random", "solver", "MCTS.paper()", "MCTS()")
+    with Store.read(tmp_path) as store:
+        (random,) = (c for c in store.cells() if c.cell.label == "m1-entropy · random")
+        mean = store.values(random).mean()
+    assert float(table.rows[0][1].split()[0]) == pytest.approx(mean, abs=5e-5)
+    assert "0.12 ±0.04" in table.rows[0][1]
+    assert {len(row) for row in means_table(story).rows} == {6}
+
+
+def test_gaps_are_upper_ends_minus_bounds(tmp_path: Path) -> None:
+    story = read_story(paper_folder(tmp_path, ["m1-entropy"]))
+    (section,) = story.sections
+    best, upper, gap = section.gap
+    assert best.best.mean == min(line.best.mean for line in section.lines)
+    assert gap == upper - section.bound["value"]
+    assert len(gap_table(story).rows) == 1
+
+
+def test_planners_are_compared_trial_by_trial(tmp_path: Path) -> None:
+    story = read_story(paper_folder(tmp_path, ["m1-entropy"]))
+    (section,) = story.sections
+    comparison = section.comparison("mcts", "mcts-paper")
+    ours, theirs = (section.line(name).best.values for name in ("mcts", "mcts-paper"))
+    assert comparison.difference == pytest.approx((ours - theirs).mean())
+    assert section.comparison("mcts", "greedy") is None
+
+
+def test_seeds_are_put_together_and_budgets_make_a_curve(tmp_path: Path) -> None:
+    with Store.open(tmp_path) as store:
+        store.begin("local", {}, "test")
+        for seed in (0, 1):
+            for budget in (100, 10):
+                cell = Cell("m1-entropy", "mcts", {}, {"iterations": budget}, seed)
+                store.add(cell, [Outcome(k, float(10 * seed + k), 1.0) for k in range(3)])
+    (section,) = read_story(tmp_path).sections
+    (line,) = section.lines
+    assert [(r.iterations, r.values.tolist()) for r in line.curve] == [(n, [0, 1, 2, 10, 11, 12]) for n in (10, 100)]
+    assert len(line.numbered) == 6
+
+
+def test_digits_show_two_of_the_interval_s() -> None:
+    assert digits([0.123456, 1.0], 0.0321) == ["0.123", "1.000"]
+    assert digits([12.3456], 4.0) == ["12.3"]
+    assert digits([0.123456], 0.0) == ["0.1235"]
+
+
+def test_every_format_has_every_cell() -> None:
+    sheet = Sheet("a", "A & B", ("x_1", "y"), (("a|b", "1 ± 2 ↓\n50 %"), ("c<d", "–")))
+    assert sheet.markdown().splitlines() == ["| x_1 | y |", "|:--|--:|", "| a\\|b | 1 ± 2 ↓<br>50 % |", "| c<d | – |"]
+    tex = sheet.latex()
+    assert r"x\_1 & y \\" in tex
+    assert r"\shortstack[r]{1 $\pm$ 2 $\downarrow$\\50 \%} \\" in tex
+    page = sheet.html()
+    assert "c&lt;d" in page
+    assert '<td>1 ± 2 <span class="lower" title="lower">↓</span><br><small>50 %</small></td>' in page
+    ElementTree.fromstring(page.replace("scope=col", "").replace("scope=row", "").replace("<br>", "<br/>"))
+
+
+# --- figures ---
+
+
+def test_figures_are_drawn_as_svg_and_png(tmp_path: Path) -> None:
+    (section,) = read_story(paper_folder(tmp_path, ["m1-entropy"])).sections
+    assert figures.figures_of(section) == ["means", "distributions", "curve"]
+    for name in figures.figures_of(section):
+        svg, png = figures.make(section, name)
+        root = ElementTree.fromstring(svg)
+        words = {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}
+        assert "lower bound" in words
+        assert words & {"mean value, 90 % interval", "value of a trial"}
+        assert png.startswith(b"\x89PNG")
+        assert figures.make(section, name)[0] == svg  # the same results draw the same picture
+
+
+def test_inline_figures_follow_the_page_and_keep_their_names_apart(tmp_path: Path) -> None:
+    (section,) = read_story(paper_folder(tmp_path, ["m1-entropy"])).sections
+    drawn = [figures.save(section, name, tmp_path) for name in ("means", "curve")]
+    ids = [
+        {element.attrib["id"] for element in ElementTree.fromstring(svg).iter() if "id" in element.attrib}
+        for svg in drawn
+    ]
+    assert not ids[0] & ids[1]
+    for svg in drawn:
+        assert "var(--ink)" in svg
+        assert figures.INK not in svg
+    assert {path.name for path in tmp_path.iterdir()} >= {"m1-entropy-means.svg", "m1-entropy-curve.png"}
+
+
+# --- documents ---
+
+
+def test_a_report_is_files_of_every_kind(tmp_path: Path) -> None:
+    page = write_report(paper_folder(tmp_path / "results", ["m1-entropy", "m2-imitation"]))
+    assert page == tmp_path / "results" / "report" / "index.html"
+    for name in ("table1", "means", "gaps", "comparison", "times"):
+        for suffix in ("md", "tex", "html"):
+            assert (page.parent / "tables" / f"{name}.{suffix}").stat().st_size > 0
+    assert len(list((page.parent / "figures").glob("*.svg"))) == 6
+    assert len(list((page.parent / "figures").glob("*.png"))) == 6
+
+
+def test_a_report_of_other_experiments_needs_no_paper(tmp_path: Path) -> None:
+    with Store.open(tmp_path) as store:
+        store.begin("local", {}, "test")
+        store.add(Cell("subset-sum", "greedy"), [Outcome(0, 0.5, 1.0)])
+        store.add(Cell("subset-sum", "random"), [Outcome(0, float("nan"), 0.0, "boom"), Outcome(1, 2.0, 0.1)])
+    story = read_story(tmp_path)
+    assert [sheet.name for sheet in sheets(story)] == ["means", "times"]
+    text = write_report(tmp_path).read_text()
+    assert "subset-sum · random, trial 0: boom" in text
+    assert verdicts(story) == []
+
+
+def test_the_reproduction_document_explains_what_differs(tmp_path: Path) -> None:
+    folder = paper_folder(tmp_path, ["m1-entropy"])
+    with Store.open(folder) as store:
+        cell = next(c.cell for c in store.cells() if c.cell.planner == "solver")
+        store.add(cell, [Outcome(100 + k, 0.0855, 0.1) for k in range(1000)])
+    text = reproduction_text(read_story(folder))
+    assert "gumdp reproduce --out results" in text
+    assert "- **m1-entropy, solver**: ours is higher." in text
+    assert "Not explained" not in text
+
+
+# --- commands ---
+
+
+def test_reproduce_makes_table_figures_and_page(call, tmp_path: Path) -> None:
+    args = ("reproduce", "--quick", "--trials", 2, "--settings", "m1-entropy", "--no-curves", "--out", tmp_path / "out")
+    code, out, err = call(*args, "--document", tmp_path / "doc.md", "--json")
+    assert code == 0, err
+    data = json.loads(out)
+    assert [row["planner"] for row in data["table"]] == ["random", "solver", "mcts-paper", "mcts"]
+    values = gumdp.evaluate(gumdp.zoo.load("m1-entropy"), gumdp.Random(), trials=2, seed=0).values
+    assert data["table"][0]["mean"] == values.mean()
+    assert Path(data["page"]).is_file()
+    assert "Table 1" in (tmp_path / "doc.md").read_text()
+    code, out, err = call(*args)
+    assert code == 0
+    assert "The page: file://" in out
+    assert "8 of them there already" in err
+
+
+def test_report_without_results_is_told(call, tmp_path: Path) -> None:
+    assert call("report", tmp_path)[::2] == (
+        2,
+        f"gumdp: {tmp_path} holds no results: there is no results.sqlite in it.\n",
+    )
+    Store.open(tmp_path / "empty").close()
+    assert "holds no trials yet" in call("report", tmp_path / "empty")[2]
+
+
+def test_a_report_that_cannot_be_written_is_told(call, tmp_path: Path) -> None:
+    folder = paper_folder(tmp_path / "results", ["m1-entropy"])
+    (tmp_path / "file").touch()
+    assert call("report", folder, "--out", tmp_path / "file")[0] == 2
+    code, _, err = call("report", folder, "--out", tmp_path / "file" / "x")
+    assert code == 2
+    assert "can't be written to" in err
+
+
+def test_bad_options_of_reproduce_write_nothing(call, tmp_path: Path) -> None:
+    for args in (("--trials", "0"), ("--settings", "mars"), ("--workers", "0")):
+        code, out, _ = call("reproduce", "--out", tmp_path / "out", *args)
+        assert (code, out) == (2, "")
+    assert not (tmp_path / "out").exists()
