@@ -8,12 +8,13 @@ JOBS ?= 2
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help run test bench lint format clean
+.PHONY: help run test bench docs lint format clean
 
 help:
 	@echo "make run     reproduce the paper: its table, its figures and a page to look at, into results/"
 	@echo "make test    run the tests (JOBS=2 at a time)"
 	@echo "make bench   run the benchmarks"
+	@echo "make docs    build the documentation into site/, which opens without a server"
 	@echo "make lint    check style and types"
 	@echo "make format  put the code into the house style"
 	@echo "make clean   remove the environment and every cache"
@@ -23,7 +24,7 @@ $(READY): pyproject.toml
 		{ echo "gumdp needs Python 3.11 or newer; name one with: make PYTHON=python3.12"; exit 1; }
 	@echo "Setting up $(VENV) (once; again when pyproject.toml changes)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
 	@touch $@
 
 run: $(READY)
@@ -35,6 +36,10 @@ test: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks
 
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html"
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -45,5 +50,5 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist site
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

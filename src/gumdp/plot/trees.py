@@ -92,7 +92,7 @@ def _draw(box: _Box, ax: Axes) -> None:
     for part in box.below:
         end = part.x + (0.12 if part.state else 0.0)
         ink = "#0072B2" if part.best or part.state else "#8a8a8a"
-        ax.plot([box.x + (0.0 if box.state else 0.7), end], [box.y, part.y], color=ink, linewidth=0.5 + 5 * part.share,
+        ax.plot([box.x + (0.0 if box.state else 0.3), end], [box.y, part.y], color=ink, linewidth=0.5 + 5 * part.share,
                 solid_capstyle="round", zorder=1, alpha=0.75)  # fmt: skip
         _draw(part, ax)
     frame = {"boxstyle": "round,pad=0.3", "facecolor": "#fff4d6" if box.state else "white", "linewidth": 0.8,

@@ -1,0 +1,69 @@
+"""The documentation is true: its code runs, prints what it says, and every public name has its place."""
+
+import contextlib
+import io
+import re
+import shlex
+from pathlib import Path
+
+import matplotlib
+import pytest
+
+import gumdp
+from gumdp.cli import main
+
+matplotlib.use("Agg")
+from matplotlib import pyplot
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = sorted(p.relative_to(DOCS).as_posix() for p in DOCS.rglob("*.md"))
+BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def blocks(page: str) -> list[tuple[str, str, str]]:
+    """(language, options, text) of every block of a page."""
+    return BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
+
+
+def run(page: str) -> None:
+    """Run the blocks of a page in order, in one namespace; an output block says what the block before printed."""
+    names: dict[str, object] = {"__name__": "page"}
+    printed = ""
+    for number, (language, options, text) in enumerate(blocks(page)):
+        if "output" in options:
+            assert printed.strip() == text.strip(), f"{page}, block {number}"
+        elif language == "python":
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                exec(compile(text, f"{page}, block {number}", "exec"), names)
+            printed = out.getvalue()
+        elif language == "toml" and "title=" in options:
+            Path(re.search(r'title="([^"]+)"', options)[1]).write_text(text, encoding="utf-8")
+        elif language == "console":
+            for line in text.splitlines():
+                if line.startswith("$ "):
+                    program, *args = shlex.split(line[2:])
+                    assert program == "gumdp", line
+                    assert main(args) == 0, line
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if any(b[0] in ("python", "console") for b in blocks(page))])
+def test_the_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(page)
+    pyplot.close("all")
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    text = "".join((DOCS / page).read_text(encoding="utf-8") for page in PAGES if page.startswith("api/"))
+    listed = re.findall(r"^::: gumdp\.([\w.]+)$", text, re.MULTILINE)
+    assert len(listed) == len(set(listed))
+    public = set(gumdp.__all__) - {"plot", "zoo"}
+    public |= {f"plot.{name}" for name in gumdp.plot.__all__} | {f"zoo.{name}" for name in gumdp.zoo.__all__}
+    assert set(listed) == public
+
+
+def test_pages_have_pictures_that_are_there() -> None:
+    for page in PAGES:
+        for image in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", (DOCS / page).read_text(encoding="utf-8")):
+            assert (DOCS / page).parent.joinpath(image).is_file(), f"{page} shows {image}"
