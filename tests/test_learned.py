@@ -86,6 +86,14 @@ def test_sampling_a_simulator_gives_the_papers_estimate_of_its_table() -> None:
     assert "never seen stay where they are" in str(model.source)
 
 
+def test_a_model_learned_from_a_model_keeps_its_mask() -> None:
+    stay = np.tile(np.eye(2)[:, None, :], (1, 2, 1))
+    masked = gumdp.Tabular(stay, available=[[True, False], [True, True]])
+    model = learn(masked, samples=100)
+    assert model.available is not None
+    assert model.available.tolist() == [[True, False], [True, True]]
+
+
 def test_continuous_logs_are_binned_and_what_lies_outside_is_counted() -> None:
     bins = gumdp.Bins((2,), low=0.0, high=1.0)
     model = learn(([[0.1], [0.6], [1.7]], [0, 0, 0], [[0.6], [0.2], [0.9]]), bins=bins)

@@ -12,8 +12,6 @@ from gumdp.errors import GumdpError, real, unknown, whole
 from gumdp.models import logs
 from gumdp.models.base import Model
 from gumdp.models.bins import Bins
-from gumdp.models.gymnasium import open_environment, title
-from gumdp.models.observations import cells_for
 from gumdp.models.source import TERMINAL, Source
 from gumdp.models.tabular import Tabular
 
@@ -94,13 +92,9 @@ def learn(
         log = logs.from_minari(data, divided, index, cells)
     elif hasattr(data, "columns") and hasattr(data, "to_numpy"):
         log = logs.from_frame(data, shape, divided)
-    elif isinstance(data, Model):
-        log = logs.from_model(data, whole("learn: samples", samples, 1), whole("seed", seed, 0), episode)
-    elif isinstance(data, str) or hasattr(data, "reset"):
-        count, number = whole("learn: samples", samples, 1), whole("seed", seed, 0)
-        env = open_environment(data)
-        numbering = cells_for(env, title(env), divided, index, cells)
-        log = logs.from_environment(env, count, number, episode, terminal, numbering)
+    elif isinstance(data, (str, Model)) or hasattr(data, "reset"):
+        walk = logs.Walk(whole("learn: samples", samples, 1), whole("seed", seed, 0), episode, terminal)
+        log = logs.sample(data, walk, divided, index, cells)
     else:
         log = logs.from_arrays(data, shape, divided, terminated, episodes)
     return _fit(log, prior, unseen, terminal, start, available)
@@ -109,7 +103,7 @@ def learn(
 def _fit(log: logs.Log, prior: float, unseen: str, terminal: str, start: Any, available: ArrayLike | None) -> Learned:
     states, actions = log.shape
     rows = log.states * actions + log.actions
-    mask = _mask(available, log)
+    mask = _mask(log.available if available is None else available, log)
     counts = np.bincount(rows, minlength=states * actions)
     matrix = sparse.csr_array((np.ones(rows.size), (rows, log.successors)), shape=(states * actions, states))
     if start is None:

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gumdp.errors import GumdpError, whole
+from gumdp.kernels.callback import original_errors
 from gumdp.kernels.sampling import wander
 from gumdp.models.base import Model
 from gumdp.models.bins import Bins
-from gumdp.models.gymnasium import actions_of, read_number, title
+from gumdp.models.gymnasium import actions_of, open_environment, read_number, title
 from gumdp.models.observations import Cells, cells_for
 from gumdp.models.published import names_of
 
@@ -37,6 +38,7 @@ class Log:
     names: Mapping[str, Any] = field(default_factory=dict)  # what is known for people
     outside: int = 0  # observations that were clipped into the bins
     axes: tuple[str, str] | None = None
+    available: NDArray[np.bool_] | None = None  # [S, A]: which actions there are, where the source says so
 
 
 def from_arrays(
@@ -135,16 +137,39 @@ def from_minari(dataset: Any, bins: Bins | None, index: Any, cells: int | None) 
     )  # fmt: skip
 
 
-def from_environment(env: Any, samples: int, seed: int, episode: int | None, terminal: str, numbering: Cells) -> Log:
-    """A log of ``samples`` random actions in a Gymnasium environment."""
+@dataclass(frozen=True)
+class Walk:
+    """Random actions to take: how many, from which seed, starting afresh after how many, and after terminal states."""
+
+    samples: int
+    seed: int
+    episode: int | None
+    terminal: str
+
+    @property
+    def limit(self) -> int:
+        """The steps after which an episode is broken off."""
+        return whole("learn: episode", EPISODE if self.episode is None else self.episode, 1)
+
+
+@original_errors()
+def sample(data: Any, walk: Walk, bins: Bins | None, index: Any, cells: int | None) -> Log:
+    """A log of random actions in a model or in a Gymnasium environment."""
+    if isinstance(data, Model):
+        return from_model(data, walk)
+    env = open_environment(data)
+    return from_environment(env, walk, cells_for(env, title(env), bins, index, cells))
+
+
+def from_environment(env: Any, walk: Walk, numbering: Cells) -> Log:
+    """A log of random actions in a Gymnasium environment."""
     name, commands = title(env), actions_of(env)
-    rng = np.random.default_rng(seed)
-    limit = whole("learn: episode", EPISODE if episode is None else episode, 1)
+    rng = np.random.default_rng(walk.seed)
     rows, starts, seen = [], [], []
     state, steps = -1, 0
-    for k in range(samples):
+    for k in range(walk.samples):
         if state < 0:
-            observation, _ = env.reset(seed=seed if k == 0 else None)
+            observation, _ = env.reset(seed=walk.seed if k == 0 else None)
             state, steps = numbering.number(observation, env), 0
             starts.append(state)
             seen.append(observation)
@@ -154,31 +179,32 @@ def from_environment(env: Any, samples: int, seed: int, episode: int | None, ter
         seen.append(observation)
         rows.append((state, action, after, bool(terminated)))
         steps += 1
-        state = -1 if truncated or steps == limit or (terminated and terminal != "continue") else after
+        state = -1 if truncated or steps == walk.limit or (terminated and walk.terminal != "continue") else after
     s, a, t, over = (np.array(x) for x in zip(*rows, strict=True))
     outside = 0 if numbering.bins is None else numbering.bins.outside([np.ravel(x) for x in seen])
     known = names_of(env.unwrapped) if numbering.count == getattr(env.observation_space, "n", None) else {}
     return Log(
         s, a, t, over.astype(bool), np.array(starts), (numbering.count, len(commands)),
-        f"{samples} random transitions of {name}",
+        f"{walk.samples} random transitions of {name}",
         read=_CellReader(numbering), commands=commands, names=known or _described(numbering.bins),
         outside=outside, axes=numbering.axes,
     )  # fmt: skip
 
 
-def from_model(model: Model, samples: int, seed: int, episode: int | None) -> Log:
-    """A log of ``samples`` random actions in a model."""
-    limit = whole("learn: episode", EPISODE if episode is None else episode, 1)
+def from_model(model: Model, walk: Walk) -> Log:
+    """A log of random actions in a model."""
+    samples = walk.samples
     rows = np.empty((samples, 3), np.int64)
     begun = np.zeros(samples, np.bool_)
-    wander(model.world(), np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]), limit, rows, begun)
+    rng = np.random.SeedSequence(walk.seed).generate_state(1, np.uint64)[0]
+    wander(model.world(), rng, walk.limit, rows, begun)
     s, a, t = (np.ascontiguousarray(rows[:, k]) for k in range(3))
     names = {"state_names": model.state_names, "action_names": model.action_names, "grid": model.grid}
     source = model.source
     return Log(
         s, a, t, np.zeros(samples, bool), s[begun], model.shape, f"{samples} random transitions of {model!r}",
         read=_ModelReader(model), commands=() if source is None else source.commands, names=names,
-        axes=model.axes,
+        axes=model.axes, available=model.available,
     )  # fmt: skip
 
 
