@@ -186,7 +186,7 @@ def test_observations_without_a_numbering_ask_for_one() -> None:
     assert step(parity, state, 1, 0).cell == 1
     wrong = gumdp.from_gymnasium(env, index=lambda n: n + 1, cells=2)
     with pytest.raises(gumdp.GumdpError, match="index returned 2 for 1; it must be from 0 to 1"):
-        gumdp.evaluate(gumdp.Problem(wrong, gumdp.normalized(gumdp.Entropy()), 0.9, 8), gumdp.Random(), trials=2)
+        gumdp.run_trial(gumdp.Problem(wrong, gumdp.normalized(gumdp.Entropy()), 0.9, 8), gumdp.Random())
 
 
 def test_composite_observations_are_numbered_without_a_gap() -> None:

@@ -6,6 +6,7 @@ import functools
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import gumdp
 from gumdp import MCTS
@@ -38,7 +39,11 @@ def test_a_large_budget_meets_the_optimum(name, planner):
     problem = problems()[name]
     optimum = gumdp.solve_exact(problem).value
     result = gumdp.evaluate(problem, planner, trials=1000 if planner.reuse else 250, seed=11)
-    assert abs(result.mean - optimum) <= 4.0 * result.standard_error
+    if name == "target":  # misses so rare that there may be none, and no spread to estimate: their exact distribution
+        misses = stats.binomtest(int(result.values.sum()), result.values.size, optimum)
+        assert misses.pvalue > 2.0 * stats.norm.sf(4.0)
+    else:
+        assert abs(result.mean - optimum) <= 4.0 * result.standard_error
 
 
 @pytest.mark.parametrize("make", [MCTS.paper, MCTS], ids=["paper", "ours"])
