@@ -241,21 +241,9 @@ class Restarting:
 # --- boxes of continuous states ---
 
 
-@part
-def number(x, low_end, high_end, count, strict):
-    """The bin of ``x`` among ``count`` equal ones; beyond the ends the nearest, or an error if ``strict``."""
-    if x >= low_end and x < high_end:
-        return min(u64((x - low_end) / (high_end - low_end) * count), u64(count) - u64(1))
-    if x != x:
-        raise GumdpError("a state is not a number (NaN), so that it falls into no bin.")
-    if strict and x != high_end:
-        raise GumdpError("a state lies outside the bins; widen their range, or take Bins(outside='clip').")
-    return u64(0) if x < low_end else u64(count) - u64(1)
-
-
 @record
 class EqualBoxes:
-    """Equal bins in each dimension, numbered row by row."""
+    """Equal bins in each dimension, numbered row by row; what is beyond the ends is in the nearest, or an error."""
 
     low_ends: Any  # float64 [n]
     high_ends: Any  # float64 [n]
@@ -266,9 +254,19 @@ class EqualBoxes:
         at = u64(0)
         k = u64(0)
         while k < u64(self.counts.size):
-            n = self.counts[k]
-            if n > 1:
-                at = at * u64(n) + number(s[k], self.low_ends[k], self.high_ends[k], n, self.strict)
+            n = u64(self.counts[k])
+            if n > u64(1):
+                x, first, last = s[k], self.low_ends[k], self.high_ends[k]
+                j = u64(0)
+                if x >= first and x < last:
+                    j = min(u64((x - first) / (last - first) * n), n - u64(1))
+                elif x != x:
+                    raise GumdpError("a state is not a number (NaN), so that it falls into no bin.")
+                elif self.strict and x != last:
+                    raise GumdpError("a state lies outside the bins; widen their range, or take Bins(outside='clip').")
+                elif x >= last:
+                    j = n - u64(1)
+                at = at * n + j
             k += u64(1)
         return at
 

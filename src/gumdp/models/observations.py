@@ -72,10 +72,9 @@ class _InBins:
 
     def __init__(self, bins: Bins) -> None:
         self.bins = bins
-        self.boxes = bins.boxes()
 
     def __call__(self, observation: Any, env: Any) -> int:
-        return int(self.boxes.cell(np.asarray(observation, np.float64).ravel()))
+        return int(self.bins.index(np.ravel(observation)))
 
 
 def _boxes(space: Any, bins: Bins | None, name: str) -> Cells:

@@ -10,6 +10,7 @@ import numba
 import numpy as np
 
 from gumdp.errors import GumdpError, unknown, whole
+from gumdp.kernels.play import start_state
 from gumdp.kernels.record import Code
 from gumdp.kernels.worlds import Absorbing, Drawn, Ending, Fixed, Indexed, Noisy, Restarting, Simulation, Still
 from gumdp.models.base import Model
@@ -73,7 +74,7 @@ class Simulator(Model):
     def compiled(cls, world: Simulation, bins: Bins, action_names: Sequence[str] | None = None) -> Simulator:
         """The model of a record that is compiled already: see ``gumdp.kernels.classic``."""
         model = cls.__new__(cls)
-        model._fill(world, bins.cells, world.reset(0))
+        model._fill(world, bins.cells, start_state(world, np.uint64(0)))
         model.state_names, model.grid = None, None
         model.action_names = _names("action_names", action_names, model.shape[1])
         model._describe(bins)
