@@ -1,5 +1,8 @@
 """The occupancy MDP as a Gymnasium environment."""
 
+import runpy
+from pathlib import Path
+
 import gymnasium
 import numpy as np
 import pytest
@@ -90,3 +93,21 @@ def test_bad_use_gets_a_sentence() -> None:
         gumdp.OccupancyEnv("m1-entropy", shaping="yes")
     with pytest.raises(gumdp.GumdpError, match="a Problem or a name"):
         gumdp.OccupancyEnv(3)
+
+
+def test_the_tabular_learner_of_the_examples_learns() -> None:
+    path = Path(__file__).parents[1] / "examples" / "learn_in_the_occupancy_mdp.py"
+    example = runpy.run_path(str(path))
+    problem = gumdp.zoo.load("m1-entropy", horizon=4)
+    env = gumdp.OccupancyEnv(problem)
+    values = example["train"](env, 3000)
+    learned = []
+    for episode in range(200):
+        observation, _ = env.reset(seed=episode)
+        over = False
+        while not over:
+            action = int(values[example["situation"](observation)].argmax())
+            observation, reward, over, _, _ = env.step(action)
+        learned.append(-reward)
+    random = gumdp.evaluate(problem, gumdp.Random(), trials=2000, seed=0)
+    assert np.mean(learned) + 4 * np.std(learned) / np.sqrt(200) < random.mean
