@@ -1,20 +1,24 @@
 """Tables, figures and the comparison with the paper, from stored results."""
 
+import io
 import json
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+from rich.console import Console, Group
 
 import gumdp
 from gumdp.cli import main
 from gumdp.experiments.cell import Cell
+from gumdp.experiments.job import Progress
 from gumdp.experiments.outcome import Outcome
 from gumdp.experiments.paper import BUDGETS, SETTINGS, choose, reproduction
 from gumdp.experiments.store import Store
 from gumdp.report import figures
 from gumdp.report.document import reproduction as reproduction_text
 from gumdp.report.document import write_report
+from gumdp.report.progress import LiveBars, PlainLines
 from gumdp.report.published import Published, published
 from gumdp.report.story import read_story
 from gumdp.report.tables import Sheet, digits, gap_table, means_table, published_table, sheets, verdicts
@@ -253,3 +257,53 @@ def test_bad_options_of_reproduce_write_nothing(call, tmp_path: Path) -> None:
         code, out, _ = call("reproduce", "--out", tmp_path / "out", *args)
         assert (code, out) == (2, "")
     assert not (tmp_path / "out").exists()
+
+
+# --- progress ---
+
+
+class Doing:
+    """An engine that is busy."""
+
+    name, portion = "local", 0.0
+
+    def doing(self) -> list[tuple[str, str]]:
+        return [("m1-entropy · mcts", "compiling")]
+
+
+def progressed() -> Progress:
+    cell = Progress(Cell("subset-sum", "random", {"numbers": [1, 2]}), 3)
+    cell.add([Outcome(0, 1.0, 0.1), Outcome(1, 2.0, 0.1)])
+    return cell
+
+
+def test_lines_tell_of_each_cell_that_ended() -> None:
+    stream = io.StringIO()
+    lines, cell = PlainLines(stream), progressed()
+    lines.begin([cell], Doing())
+    lines.update(0, cell)
+    cell.add([Outcome(2, float("nan"), 0.0, "boom")])
+    lines.update(0, cell)
+    text = stream.getvalue().splitlines()
+    assert text[0] == "1 cells, 3 trials; engine local"
+    assert text[1].endswith("subset-sum(numbers=[1, 2]) · random: mean 1.5 ± 0.82, 1 failed")
+    assert len(text) == 2
+
+
+def test_bars_show_the_cell_the_whole_and_what_the_machine_does() -> None:
+    console = Console(width=120, record=True, force_terminal=True, file=io.StringIO())
+    bars, cell = LiveBars(console), progressed()
+    bars.begin([cell], Doing())
+    bars.update(0, cell)
+    drawn = "".join(segment.text for segment in console.render(Group(*bars._bars.get_renderables())))
+    assert "all cells" in drawn
+    assert "2/3" in drawn
+    assert "mean 1.5 ± 0.82" in drawn
+    assert "compiling m1-entropy · mcts" in drawn
+    cell.add([Outcome(2, 3.0, 0.1)])
+    bars.update(0, cell)
+    bars.say("a [strange] thing")
+    bars.end()
+    text = console.export_text()
+    assert "✓ subset-sum(numbers=[1, 2]) · random: mean 2" in text
+    assert "! a [strange] thing" in text

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable
 from typing import IO, Any
+
+from rich import progress
+from rich.console import Console, RenderableType
+from rich.markup import escape
+from rich.progress import TaskID
+from rich.text import Text
 
 from gumdp.experiments.job import Engine, Progress
 from gumdp.report.listing import number
@@ -56,65 +63,61 @@ class PlainLines:
 class LiveBars:
     """A bar a cell at work, above it a line for each that ended, below it the whole and what the machine does."""
 
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bars
-
-        text, note = TextColumn("{task.description}"), TextColumn("{task.fields[note]}")
-        self.console = Console(stderr=True, highlight=False)
-        self._bars = Bars(text, BarColumn(30), MofNCompleteColumn(), TimeRemainingColumn(), note, console=self.console)
-        self._tasks: dict[int, Any] = {}
-        self._engine: Engine | None = None
-        self._whole: Any = None
+    def __init__(self, console: Console | None = None) -> None:
+        self.console = console or Console(stderr=True, highlight=False)
+        self._bars = _Bars(console=self.console)
+        self._tasks: dict[int, TaskID] = {}
+        self._counts: dict[int, int] = {}
+        self._whole = TaskID(0)
 
     def begin(self, cells: list[Progress], engine: Engine) -> None:
         """Show the bar of the whole."""
-        self._engine = engine
+        self._bars.engine = engine
         total, found = sum(cell.total for cell in cells), sum(cell.found for cell in cells)
         self._whole = self._bars.add_task("[bold]all cells", total=total, completed=found, note="")
-        self._bars.get_renderable = _with_activity(self._bars, engine)  # type: ignore[method-assign]
         self._bars.start()
 
     def update(self, index: int, cell: Progress) -> None:
         """Move the cell's bar, or replace it by a line if the cell is complete."""
-        before = self._bars.tasks[0].fields.get("counts", {})
-        counts = {**before, index: cell.done + cell.failed}
-        first = self._bars.tasks[0]
-        step = counts[index] - before.get(index, 0)
-        self._bars.update(self._whole, advance=step, counts=counts, total=first.total)
+        ended = cell.done + cell.failed
+        self._bars.update(self._whole, advance=ended - self._counts.get(index, 0))
+        self._counts[index] = ended
+        label, note = escape(cell.cell.label), escape(remark(cell))
         if index not in self._tasks and not cell.over and len(self._tasks) < SHOWN:
-            self._tasks[index] = self._bars.add_task(cell.cell.label, total=cell.total, completed=cell.found, note="")
+            self._tasks[index] = self._bars.add_task(label, total=cell.total, note="")
         if index in self._tasks:
-            self._bars.update(self._tasks[index], completed=cell.found + cell.done + cell.failed, note=remark(cell))
+            self._bars.update(self._tasks[index], completed=cell.found + ended, note=note)
         if cell.over:
             if index in self._tasks:
                 self._bars.remove_task(self._tasks.pop(index))
-            self.console.print(f"[green]✓[/] {cell.cell.label}: {remark(cell)}")
+            self.console.print(f"[green]✓[/] {label}: {note}")
 
     def say(self, message: str) -> None:
         """Print a line above the bars."""
-        self.console.print(f"[red]![/] {message}")
+        self.console.print(f"[red]![/] {escape(message)}")
 
     def end(self) -> None:
         """Take the bars away; the lines stay."""
+        self._bars.engine = None
         for task in list(self._bars.task_ids):
             self._bars.remove_task(task)
         self._bars.stop()
 
 
-def _with_activity(bars: Any, engine: Engine) -> Any:
-    """The bars with a line below them: what the machine is doing now."""
-    from rich.console import Group
-    from rich.text import Text
+class _Bars(progress.Progress):
+    """Bars with a line below them: what the machine is doing now."""
 
-    plain = bars.get_renderable
+    def __init__(self, **options: Any) -> None:
+        self.engine: Engine | None = None
+        text, note = progress.TextColumn("{task.description}"), progress.TextColumn("{task.fields[note]}")
+        columns = (progress.BarColumn(30), progress.MofNCompleteColumn(), progress.TimeRemainingColumn())
+        super().__init__(text, *columns, note, **options)
 
-    def both() -> Any:
-        doing = sorted({f"{what} {cell}" for cell, what in engine.doing()})
-        return Group(plain(), Text("; ".join(doing), style="dim", overflow="ellipsis", no_wrap=True))
-
-    return both
+    def get_renderables(self) -> Iterable[RenderableType]:
+        yield from super().get_renderables()
+        if self.engine is not None:
+            doing = sorted({f"{what} {cell}" for cell, what in self.engine.doing()})
+            yield Text("; ".join(doing), style="dim", overflow="ellipsis", no_wrap=True)
 
 
 def watcher() -> PlainLines | LiveBars:
