@@ -15,7 +15,10 @@ PAIRS = [(world, kind) for world, kinds in targets.KINDS.items() for kind in kin
 def test_the_shipped_targets_are_what_the_recipe_makes(world: str, kind: str) -> None:
     shipped = targets.target(world, kind)
     assert abs(shipped.sum() - 1.0) < 1e-12
-    np.testing.assert_allclose(targets.make(world, kind), shipped, atol=1e-12)
+    # The last digit of a cosine differs between processors, and may put a run on the other side of an edge: each of
+    # the 100 000 runs that it does counts for at most 0.1/100 000, the share of the first step.
+    tolerance = 1e-12 if world != "mountaincar" else 10 * 0.1 / targets.RUNS
+    np.testing.assert_allclose(targets.make(world, kind), shipped, atol=tolerance)
 
 
 def test_action_values_of_a_chain_are_powers_of_the_discount() -> None:
