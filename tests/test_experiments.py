@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -294,6 +295,36 @@ def test_a_cell_that_always_fails_is_given_up_and_others_go_on(tmp_path: Path) -
     assert not summary.complete
     assert summary.played == 200
     assert "(2, 2)" in summary.failures[0]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What a lower bound looks like."""
+
+    value: float
+    method: str = "made up"
+    level: float = 1.0
+
+
+def test_bounds_are_found_once_and_stored(tmp_path: Path, monkeypatch) -> None:
+    asked = []
+
+    def made_up(problem: gumdp.Problem, **options: object) -> Limit:
+        asked.append(problem.horizon)
+        if problem.horizon == 6:
+            raise gumdp.GumdpError("nothing is known")
+        return Limit(0.25)
+
+    monkeypatch.setattr(gumdp, "lower_bound", made_up, raising=False)
+    plan = Experiment.grid([{"name": "m1-entropy", "horizon": [5, 6]}], ["random", "greedy"], trials=2)
+    summary = run(plan, tmp_path, bounds=True)
+    assert summary.played == 8
+    assert summary.failures == ("m1-entropy(horizon=6): there is no lower bound: GumdpError: nothing is known",)
+    assert sorted(asked) == [5, 6]
+    run(plan, tmp_path, bounds=True)
+    assert sorted(asked) == [5, 6, 6]  # what is known is not asked again
+    with Store.read(tmp_path) as store:
+        assert store.finding("bound", "m1-entropy(horizon=5)")["value"] == 0.25
 
 
 def test_a_full_disk_ends_the_run_with_1_and_keeps_what_was_there(call, tmp_path: Path, monkeypatch) -> None:

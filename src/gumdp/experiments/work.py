@@ -19,6 +19,7 @@ from gumdp.planners.base import Planner
 from gumdp.problem import Problem
 from gumdp.seeding import streams
 
+BOUNDING = 5.0  # seconds for the lower bound of a problem
 BUILT = 32  # problems and planners kept for the next trials of the same cells
 
 
@@ -157,8 +158,9 @@ def bound(problem: Problem) -> dict[str, Any]:
     import gumdp
 
     began = time.perf_counter()
-    found = gumdp.lower_bound(problem)
-    return {"value": float(found.value), "method": found.method, "seconds": time.perf_counter() - began}
+    found = gumdp.lower_bound(problem, time_limit=BOUNDING)
+    spent = time.perf_counter() - began
+    return {"value": float(found.value), "method": found.method, "level": float(found.level), "seconds": spent}
 
 
 def _sentence(error: Exception | None) -> str:
