@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import runpy
 import sys
 from pathlib import Path
 
@@ -80,7 +82,16 @@ def save(name: str) -> None:
     pyplot.close("all")
 
 
-PICTURES = {"one-run": one_run, "memory": memory, "search": search, "budget": budget}
+def gallery() -> None:
+    """The pictures of the examples, in full."""
+    (IMAGES / "gallery").mkdir(exist_ok=True)
+    with contextlib.chdir(IMAGES / "gallery"):
+        for path in sorted((IMAGES.parents[1] / "examples").glob("*.py")):
+            runpy.run_path(str(path), run_name="example")["main"]()
+            pyplot.close("all")
+
+
+PICTURES = {"one-run": one_run, "memory": memory, "search": search, "budget": budget, "gallery": gallery}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or PICTURES:

@@ -8,63 +8,90 @@ and the time. It keeps a table of action values for each situation that it met, 
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from typing import Any
 
 import numpy as np
+from matplotlib import pyplot
 
 import gumdp
 
-HORIZON, EPISODES = 5, 30_000
+HORIZON = 5
 
 
 def situation(observation: dict[str, Any]) -> tuple[int, int, bytes]:
     return int(observation["time"]), int(observation["state"]), observation["occupancy"].tobytes()
 
 
-def train(env: gumdp.OccupancyEnv, episodes: int, seed: int = 0) -> dict[Any, np.ndarray]:
+class Learner:
     """Every-visit Monte-Carlo control with running mean returns, exploring less and less."""
-    rng = np.random.default_rng(seed)
-    actions = int(env.action_space.n)
-    values: dict[Any, np.ndarray] = defaultdict(lambda: np.zeros(actions))
-    visits: dict[Any, np.ndarray] = defaultdict(lambda: np.zeros(actions))
-    for episode in range(episodes):
-        observation, _ = env.reset(seed=seed if episode == 0 else None)
+
+    def __init__(self, env: gumdp.OccupancyEnv, episodes: int, seed: int = 0) -> None:
+        self.env, self.episodes, self.seed, self.done = env, episodes, seed, 0
+        self.rng = np.random.default_rng(seed)
+        self.actions = int(env.action_space.n)
+        self.values: dict[Any, np.ndarray] = defaultdict(lambda: np.zeros(self.actions))
+        self.visits: dict[Any, np.ndarray] = defaultdict(lambda: np.zeros(self.actions))
+
+    def train(self, until: int) -> None:
+        """Learn until so many of the episodes are over."""
+        for episode in range(self.done, until):
+            path, total = self.episode(max(0.05, 1.0 - episode / (0.7 * self.episodes)), episode)
+            for key, action in path:
+                self.visits[key][action] += 1
+                step = max(0.02, 1.0 / self.visits[key][action])
+                self.values[key][action] += (total - self.values[key][action]) * step
+        self.done = until
+
+    def episode(self, randomness: float, number: int, seed: int | None = None) -> tuple[list[Any], float]:
+        """The (situation, action) pairs of an episode, and its return."""
+        observation, _ = self.env.reset(seed=self.seed if number == 0 else seed)
         path, total, over = [], 0.0, False
-        randomness = max(0.05, 1.0 - episode / (0.7 * episodes))
         while not over:
             key = situation(observation)
-            action = int(rng.integers(actions)) if rng.random() < randomness else int(values[key].argmax())
+            chance = self.rng.random() < randomness
+            action = int(self.rng.integers(self.actions)) if chance else int(self.values[key].argmax())
             path.append((key, action))
-            observation, reward, over, _, _ = env.step(action)
+            observation, reward, over, _, _ = self.env.step(action)
             total += reward
-        for key, action in path:
-            visits[key][action] += 1
-            values[key][action] += (total - values[key][action]) * max(0.02, 1.0 / visits[key][action])
-    return values
+        return path, total
+
+    def test(self, episodes: int) -> np.ndarray:
+        """The costs of episodes without randomness."""
+        return np.array([-self.episode(0.0, 1, seed=10_000 + k)[1] for k in range(episodes)])
 
 
-def main() -> None:
+def train(env: gumdp.OccupancyEnv, episodes: int, seed: int = 0) -> dict[Any, np.ndarray]:
+    """The action values of each situation that was met in so many episodes."""
+    learner = Learner(env, episodes, seed)
+    learner.train(episodes)
+    return learner.values
+
+
+def main(quick: bool = False) -> dict[str, float]:
     problem = gumdp.zoo.load("m1-entropy", horizon=HORIZON)
-    env = gumdp.OccupancyEnv(problem)
-    values = train(env, EPISODES)
-    returns = []
-    for episode in range(2000):
-        observation, _ = env.reset(seed=10_000 + episode)
-        over, total = False, 0.0
-        while not over:
-            observation, reward, over, _, _ = env.step(int(values[situation(observation)].argmax()))
-            total += reward
-        returns.append(-total)
-    search = gumdp.evaluate(problem, gumdp.MCTS(iterations=200), trials=2000, seed=0)
-    random = gumdp.evaluate(problem, gumdp.Random(), trials=2000, seed=0)
-    error = np.std(returns) / np.sqrt(len(returns))
-    print(f"{len(values)} situations met in {EPISODES} episodes of {HORIZON} steps")
+    marks = (300, 3000) if quick else (100, 300, 1000, 3000, 10_000, 30_000)
+    tests = 500 if quick else 2000
+    learner = Learner(gumdp.OccupancyEnv(problem), marks[-1])
+    curve = {}
+    for mark in marks:
+        learner.train(mark)
+        curve[mark] = learner.test(tests)
+    search = gumdp.evaluate(problem, gumdp.MCTS(iterations=200), trials=tests, seed=0)
+    random = gumdp.evaluate(problem, gumdp.Random(), trials=tests, seed=0)
+    best = gumdp.solve_exact(problem).value
+    print(f"{len(learner.values)} situations met in {marks[-1]} episodes of {HORIZON} steps")
     print(f"random      {random.mean:.4f} ± {random.standard_error:.4f}")
-    print(f"learned     {np.mean(returns):.4f} ± {error:.4f}")
+    print(f"learned     {curve[marks[-1]].mean():.4f} ± {curve[marks[-1]].std() / np.sqrt(tests):.4f}")
     print(f"searched    {search.mean:.4f} ± {search.standard_error:.4f}")
-    print(f"the optimum {gumdp.solve_exact(problem).value:.4f}")
+    print(f"the optimum {best:.4f}")
+    levels = {"random": random.mean, "searched, nothing learned before": search.mean, "the optimum": best}
+    ax = gumdp.plot.budget({"learned": curve}, levels=levels)
+    ax.set_xlabel("episodes of learning")
+    pyplot.savefig("learn_in_the_occupancy_mdp.png", dpi=110)
+    return {"learned": float(curve[marks[-1]].mean()), "searched": search.mean, "random": random.mean, "optimum": best}
 
 
 if __name__ == "__main__":
-    main()
+    main("--quick" in sys.argv)
