@@ -122,6 +122,18 @@ def array_of_numbers(name: str, values: Any) -> NDArray[np.float64]:
         raise GumdpError(f"{name} must be an array of numbers, not {describe(values)}.") from None
 
 
+def items(values: Any) -> list[Any] | None:
+    """What is in ``values``, or None where that can't be said: a string or a number is not a list.
+
+    >>> items((1, 2)), items("ab")
+    ([1, 2], None)
+    """
+    try:
+        return None if isinstance(values, (str, bytes)) else list(values)
+    except Exception:  # what came can be anything at all
+        return None
+
+
 def _all_real(values: Iterable[object]) -> bool:
     return all(isinstance(value, numbers.Real) for value in values)
 

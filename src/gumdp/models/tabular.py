@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import ArrayLike, NDArray
 
-from gumdp.errors import GumdpError, array_of_numbers, describe, show, whole
+from gumdp.errors import GumdpError, array_of_numbers, describe, items, show, whole
 from gumdp.kernels.tables import check_rows, draw_limits, sort_rows
 from gumdp.kernels.worlds import MaskedTable, Table
 from gumdp.models.base import Model
@@ -73,9 +73,10 @@ class Tabular(Model):
         >>> Tabular.from_matrices([[[1, 0], [0, 1]], [[0, 1], [1, 0]]]).shape
         (2, 2)
         """
-        if not isinstance(matrices, Iterable) or isinstance(matrices, (str, bytes)):
+        given = items(matrices)
+        if given is None:
             raise GumdpError(f"Tabular.from_matrices: matrices must be a list of them, not {describe(matrices)}.")
-        blocks = [_sparse(f"Tabular.from_matrices: matrix {a}", m) for a, m in enumerate(matrices)]
+        blocks = [_sparse(f"Tabular.from_matrices: matrix {a}", m) for a, m in enumerate(given)]
         if not blocks:
             raise GumdpError("Tabular.from_matrices: there must be at least one matrix.")
         states = blocks[0].shape[0]
@@ -245,10 +246,10 @@ def _start(start: Any, states: int) -> tuple[NDArray[np.int32], NDArray[np.float
 def _names(what: str, names: Sequence[str] | None, count: int) -> tuple[str, ...] | None:
     if names is None:
         return None
-    given = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else ()
-    if len(given) != count or not all(isinstance(n, str) for n in given):
+    given = items(names)
+    if given is None or len(given) != count or not all(isinstance(n, str) for n in given):
         raise GumdpError(f"Tabular: {what} must be {count} strings.")
-    return given
+    return tuple(given)
 
 
 def _grid(grid: tuple[int, int] | None, states: int) -> tuple[int, int] | None:

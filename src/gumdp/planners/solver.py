@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.errors import GumdpError
+from gumdp.errors import GumdpError, switch
 from gumdp.kernels.callback import reraise
 from gumdp.kernels.jensen import new_desk, tighten
 from gumdp.models.tabular import Tabular
@@ -43,9 +43,10 @@ class Solver(Planner):
     """
 
     def __init__(self, *, resolve: bool = False, horizon: str | None = None, method: str = "auto") -> None:
+        resolve = switch("Solver: resolve", resolve)
         if resolve and (horizon is not None or method != "auto"):
             raise GumdpError("Solver: resolve=True has its own horizon and method; leave these two out.")
-        self.resolve, self.horizon, self.method = bool(resolve), horizon, method
+        self.resolve, self.horizon, self.method = resolve, horizon, method
         self.batch = 1 if resolve else ActorPlanner.batch
         self._solved: weakref.WeakKeyDictionary[Problem, Solution] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
