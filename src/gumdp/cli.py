@@ -71,7 +71,16 @@ class Program(click.Group):
 @click.version_option(gumdp.__version__, "--version", message="gumdp %(version)s")
 @click.pass_context
 def program(context: click.Context) -> None:
-    """Plan when the goal is a function of where you spend your time, and you get one run."""
+    """Plan when the goal is a function of where you spend your time, and you get one run.
+
+    \b
+    Examples:
+      gumdp list
+      gumdp plan m1-entropy --planner greedy
+      gumdp evaluate m1-entropy --planner random --trials 1000
+
+    Shell completion: eval "$(_GUMDP_COMPLETE=bash_source gumdp)", or zsh_source, fish_source.
+    """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
@@ -172,7 +181,13 @@ def list_problems(as_json: bool) -> None:
 def plan(
     name: str, changes: tuple[str, ...], as_json: bool, planner: str, seed: int, tree: bool, depth: int, **options: Any
 ) -> None:
-    """Play one trial, and show what happened and where the time went."""
+    """Play one trial, and show what happened and where the time went.
+
+    \b
+    Examples:
+      gumdp plan frozenlake-entropy --planner greedy --seed 1
+      gumdp plan m1-entropy --iterations 50 --set horizon=20 --tree
+    """
     problem, actor = _load(name, changes), _make(planner, options)
     if tree:
         if not isinstance(actor, gumdp.MCTS):
@@ -206,7 +221,13 @@ def evaluate(
     name: str, changes: tuple[str, ...], as_json: bool, planner: str, seed: int, trials: int, workers: int | None,
     **options: Any,
 ) -> None:  # fmt: skip
-    """Play many independent trials, and show their mean and how sure it is."""
+    """Play many independent trials, and show their mean and how sure it is.
+
+    \b
+    Examples:
+      gumdp evaluate m1-entropy --planner random --trials 1000
+      gumdp evaluate m1-entropy --iterations 20 --trials 20 --json
+    """
     problem, actor = _load(name, changes), _make(planner, options)
     with _progress(name) as report:
         result = gumdp.evaluate(problem, actor, trials, seed, workers=workers, progress=report)
