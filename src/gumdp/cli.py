@@ -92,6 +92,19 @@ def _names(context: click.Context, parameter: click.Parameter, start: str) -> li
     return [name for name in gumdp.zoo.names() if name.startswith(start)]
 
 
+def _planners(context: click.Context, parameter: click.Parameter, start: str) -> list[str]:
+    return [name for name in registry.names() if name.startswith(start)]
+
+
+def _changes(context: click.Context, parameter: click.Parameter, start: str) -> list[str]:
+    """The options of the problem that stands on the line already, with their defaults."""
+    try:
+        entry = find(context.params.get("name") or "".join(context.args[:1]))  # args, while --set lacks its value
+    except GumdpError:
+        return []
+    return [f"{key}={value}" for key, value in entry.options.items() if f"{key}={value}".startswith(start)]
+
+
 def _option(option: registry.Option) -> Callable[[Any], Any]:
     """A planner's option as an option of the command line."""
     flag = option.name.replace("_", "-")
@@ -105,7 +118,9 @@ def takes_problem(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command gets ``name``, ``changes`` (of the problem's options) and ``as_json``."""
     command = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
     text = "Change an option of the problem, e.g. --set horizon=20. Can be given again."
-    command = click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help=text)(command)
+    command = click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help=text, shell_complete=_changes)(
+        command
+    )
     return click.argument("name", shell_complete=_names)(command)
 
 
@@ -115,7 +130,9 @@ def takes_planner(command: Callable[..., Any]) -> Callable[..., Any]:
         command = _option(option)(command)
     command = click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same result.")(command)
     text = f"One of {', '.join(registry.names())}."
-    return click.option("--planner", default="mcts", show_default=True, metavar="PLANNER", help=text)(command)
+    return click.option(
+        "--planner", default="mcts", show_default=True, metavar="PLANNER", help=text, shell_complete=_planners
+    )(command)
 
 
 def _load(name: str, changes: tuple[str, ...]) -> gumdp.Problem:
@@ -245,7 +262,12 @@ def evaluate(
 @click.option("--exact", is_flag=True, help="The optimum over all policies, for small problems.")
 @click.option("--limit", type=int, default=None, help="States of the occupancy MDP to work through at most.")
 def solve(name: str, changes: tuple[str, ...], as_json: bool, exact: bool, limit: int | None) -> None:
-    """Compute the best value that there is."""
+    """Compute the best value that there is.
+
+    \b
+    Example:
+      gumdp solve m1-entropy --exact --set horizon=5
+    """
     if not exact:
         raise GumdpError("solve takes --exact: the optimum over all policies, history-dependent ones included.")
     problem = _load(name, changes)
