@@ -56,10 +56,12 @@ if TYPE_CHECKING:
     from gumdp.planners.nonmarkov import NonMarkov as NonMarkov
     from gumdp.planners.solver import Solver as Solver
     from gumdp.problem import Problem as Problem
+    from gumdp.results import Bound as Bound
     from gumdp.results import Decision as Decision
     from gumdp.results import Evaluation as Evaluation
     from gumdp.results import Solution as Solution
     from gumdp.results import Trial as Trial
+    from gumdp.solvers.bounds import lower_bound as lower_bound
     from gumdp.solvers.exact import solve_exact as solve_exact
     from gumdp.solvers.infinite import solve_infinite as solve_infinite
     from gumdp.solvers.policy_value import exact_value as exact_value
@@ -71,6 +73,7 @@ __version__ = "0.1.0"
 # at once, without the half second that compiled code and solvers take to load. Type checkers read the list above.
 _HOMES = {
     "Bins": "gumdp.models.bins",
+    "Bound": "gumdp.results",
     "Comparison": "gumdp.comparison",
     "Constrained": "gumdp.objectives.constrained",
     "Decision": "gumdp.results",
@@ -89,9 +92,9 @@ _HOMES = {
     "MeanVariance": "gumdp.objectives.mean_variance",
     "NonMarkov": "gumdp.planners.nonmarkov",
     "Objective": "gumdp.objectives.base",
+    "OccupancyEnv": "gumdp.environment",
     "OccupancyMDP": "gumdp.occupancy_mdp",
     "OccupancyState": "gumdp.occupancy_mdp",
-    "OccupancyEnv": "gumdp.environment",
     "Problem": "gumdp.problem",
     "Quadratic": "gumdp.objectives.quadratic",
     "Random": "gumdp.planners.baselines",
@@ -117,6 +120,7 @@ _HOMES = {
     "horizon_for": "gumdp.occupancy",
     "infinite_trials_value": "gumdp.solvers.policy_value",
     "learn": "gumdp.models.learned",
+    "lower_bound": "gumdp.solvers.bounds",
     "normalized": "gumdp.objectives.compose",
     "occupancy_covariance": "gumdp.occupancy",
     "play": "gumdp.acting",

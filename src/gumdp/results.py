@@ -148,3 +148,19 @@ class Solution:
 
     def __str__(self) -> str:
         return f"value {self.value:.9g} ({self.method}, {self.seconds:.3g} s): {self.status}"
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A number that the value of no policy is below, and why."""
+
+    value: float
+    method: str  # range, distinct, jensen, clairvoyant or jensen-tree
+    reason: str  # what it rests on
+    level: float = 1.0  # the probability with which it holds: 1, unless it was sampled
+    seconds: float = 0.0
+    parts: tuple[Bound, ...] = field(default=(), repr=False)  # every bound that was tried
+
+    def __str__(self) -> str:
+        sure = "" if self.level == 1.0 else f" with {100.0 * self.level:g} % confidence"
+        return f"no policy is below {self.value:.6g}{sure}: {self.reason} ({self.seconds:.3g} s)"

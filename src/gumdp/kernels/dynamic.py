@@ -124,20 +124,32 @@ def plan_forth(chain, weights, horizon, first, choices, mass, after, d):
 
 
 @kernel
-def flow_forth(chain, weights, horizon, policy, mass, after, d):
-    """Add to ``d`` what the policy [H, S·A] occupies on average from the distribution ``mass``, which is used up."""
-    for k in range(weights.size):
-        if k > 0 and k % horizon == 0:
+def flow_forth(chain, weights, horizon, first, policy, mass, after, d):
+    """Add to ``d`` what the policy [H, S·A] occupies on average from the distribution ``mass`` at step ``first`` on.
+
+    ``mass`` [S] is used up, ``after`` [S] is scratch.
+    """
+    actions, states = u64(chain.actions), u64(mass.size)
+    for k in range(first, weights.size):
+        if k > first and k % horizon == 0:
             put_start(chain, mass)
+        w, t = weights[k], u64(k % horizon)
         after[:] = 0.0
-        for s in range(mass.size):
+        s = u64(0)
+        while s < states:
             if mass[s] > 0.0:
-                for r in range(s * chain.actions, (s + 1) * chain.actions):
-                    m = mass[s] * policy[k % horizon, r]
+                r = s * actions
+                end = r + actions
+                while r < end:
+                    m = mass[s] * policy[t, r]
                     if m > 0.0:
-                        d[r] += weights[k] * m
-                        for j in range(chain.offsets[r], chain.offsets[r + 1]):
-                            after[chain.successors[j]] += chain.probabilities[j] * m
+                        d[r] += w * m
+                        j, stop = u64(chain.offsets[r]), u64(chain.offsets[r + u64(1)])
+                        while j < stop:
+                            after[u64(chain.successors[j])] += chain.probabilities[j] * m
+                            j += u64(1)
+                    r += u64(1)
+            s += u64(1)
         copy(after, mass)
 
 

@@ -13,12 +13,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gumdp.kernels.dynamic import at_start, copy, plan_back, plan_forth, put_start
+from gumdp.kernels.dynamic import at_start, copy, flow_forth, plan_back, plan_forth, put_start
 from gumdp.kernels.record import kernel, part
 
 CORNERS = 16  # plans that are mixed at a time
-SWEEPS = 10  # exchanges of shares between two plans, for each plan and after each new one
+SWEEPS = 10  # exchanges of shares between two plans, for each plan and after each new one,
+EFFORT = 20_000  # but not more than this over the number of cells
 HALVINGS = 12  # of a step, at most
+
+
+class Task(NamedTuple):
+    """A problem as the kernels of this kind read it."""
+
+    chain: Any
+    weights: Any  # float64 [steps]
+    horizon: int
+    open: Any  # float64 [steps + 1]: the weight of all steps from t on
+    habit: Any  # float64 [H, S·A]: a policy that is good on average
+    hopes: Any  # float64 [steps + 1]: what there can be to gain by looking closer at a history of t steps, roughly
 
 
 class Desk(NamedTuple):
@@ -33,7 +45,7 @@ class Desk(NamedTuple):
     corners: Any  # float64 [CORNERS, S·A]: the occupancies of the plans
     shares: Any  # float64 [CORNERS]
     order: Any  # int64 [CORNERS]: where each corner was before the last ``share_out``
-    begins: Any  # int64 [CORNERS]: the first action of each plan
+    begins: Any  # int64 [CORNERS]: the first action of each plan, -1 for the habit
     choices: Any  # int32 [steps, S]
     values: Any  # float64 [S]
     spare: Any  # float64 [S]
@@ -72,25 +84,41 @@ def dot(x, y):
 
 
 @part
-def least_total(chain, weights, horizon, first, state, costs, desk):
+def least_total(task, first, state, costs, desk):
     """The least Σ_{k ≥ first} w_k·costs from ``state`` (from the start distribution if that is negative)."""
-    plan_back(chain, weights, horizon, first, costs, desk.choices, desk.values, desk.spare)
+    plan_back(task.chain, task.weights, task.horizon, first, costs, desk.choices, desk.values, desk.spare)
     desk.counts[0] += 1
-    return desk.values[state] if state >= 0 else at_start(chain, desk.values)
+    return desk.values[state] if state >= 0 else at_start(task.chain, desk.values)
 
 
 @part
-def occupy(chain, weights, horizon, first, state, o, desk, k):
-    """Corner ``k`` becomes ``o`` and what the plan in ``choices`` adds to it on average."""
-    mass, corner = desk.mass, desk.corners[k]
+def set_off(task, state, mass):
+    """``mass`` becomes all in ``state``, or the start distribution if that is negative."""
     if state >= 0:
         mass[:] = 0.0
         mass[state] = 1.0
-        desk.begins[k] = desk.choices[first, state]
     else:
-        put_start(chain, mass)
+        put_start(task.chain, mass)
+
+
+@part
+def occupy(task, first, state, o, desk, k):
+    """Corner ``k`` becomes ``o`` and what the plan in ``choices`` adds to it on average."""
+    corner = desk.corners[k]
+    set_off(task, state, desk.mass)
+    desk.begins[k] = desk.choices[first, state] if state >= 0 else -1
     copy(o, corner)
-    plan_forth(chain, weights, horizon, first, desk.choices, mass, desk.spare, corner)
+    plan_forth(task.chain, task.weights, task.horizon, first, desk.choices, desk.mass, desk.spare, corner)
+
+
+@part
+def occupy_by_habit(task, first, state, o, desk, k):
+    """Corner ``k`` becomes ``o`` and what the habit adds to it on average."""
+    corner = desk.corners[k]
+    set_off(task, state, desk.mass)
+    desk.begins[k] = -1
+    copy(o, corner)
+    flow_forth(task.chain, task.weights, task.horizon, first, task.habit, desk.mass, desk.spare, corner)
 
 
 @part
@@ -149,7 +177,7 @@ def share_out(tangent, desk, count, tolerance, blur):
     Returns how many corners keep a share; they are moved to the front, and ``order`` says where they were.
     """
     corners, shares, x, g = desk.corners, desk.shares, desk.x, desk.g
-    for _ in range(SWEEPS * count):
+    for _ in range(max(4, min(SWEEPS * count, EFFORT // x.size))):
         tangent_at(tangent, x, g, blur)
         least, most, best, worst = np.inf, -np.inf, 0, 0
         for j in range(count):
@@ -185,7 +213,7 @@ def share_out(tangent, desk, count, tolerance, blur):
 
 
 @kernel
-def tighten(tangent, chain, weights, horizon, first, state, o, desk, rounds, tolerance, blur):
+def tighten(tangent, task, first, state, o, desk, rounds, tolerance, blur):
     """A lower bound on E[f(d)] from (state, o, first), at least the one that the desk's own tangent gives.
 
     Tries up to ``rounds`` further tangents, until the mixture's own value is within ``tolerance``. Afterwards
@@ -193,14 +221,19 @@ def tighten(tangent, chain, weights, horizon, first, state, o, desk, rounds, tol
     """
     x, g = desk.x, desk.g
     bound = desk.constant[0] + dot(desk.slope, o)
-    bound += least_total(chain, weights, horizon, first, state, desk.slope, desk)
-    occupy(chain, weights, horizon, first, state, o, desk, 0)
+    bound += least_total(task, first, state, desk.slope, desk)
+    occupy(task, first, state, o, desk, 0)
     desk.shares[0] = 1.0
     copy(desk.corners[0], x)
     count = 1
+    if rounds > 0 and task.habit.size > 0:
+        occupy_by_habit(task, first, state, o, desk, 1)
+        desk.shares[0], desk.shares[1] = 0.0, 1.0
+        copy(desk.corners[1], x)
+        count = share_out(tangent, desk, 2, 0.1 * tolerance, blur)
     for _ in range(rounds):
         constant = tangent_at(tangent, x, g, blur)
-        made = constant + dot(g, o) + least_total(chain, weights, horizon, first, state, g, desk)
+        made = constant + dot(g, o) + least_total(task, first, state, g, desk)
         if made > bound:
             bound = made
             copy(g, desk.slope)
@@ -218,7 +251,7 @@ def tighten(tangent, chain, weights, horizon, first, state, o, desk, rounds, tol
                 desk.shares[j] /= 1.0 - desk.shares[count]
             for i in range(x.size):
                 x[i] = max(0.0, x[i] / (1.0 - desk.shares[count]))
-        occupy(chain, weights, horizon, first, state, o, desk, count)
+        occupy(task, first, state, o, desk, count)
         desk.shares[count] = 0.0
         count = share_out(tangent, desk, count + 1, 0.1 * tolerance, blur)
     desk.counts[1] = count

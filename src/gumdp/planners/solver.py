@@ -19,7 +19,6 @@ from gumdp.results import Array, Decision, Solution
 ROUNDS = 30
 SAMPLES = 100_000  # random steps of a simulator, to estimate its table from
 PRECISION = 1e-6  # of a plan that is made again at each step, relative to the range of the objective
-BLUR = 0.01  # of kinks, relative to the mass that is still open
 
 
 class Solver(Planner):
@@ -107,11 +106,11 @@ class _Resolving(Policy):
         problem, desk, tools = self.problem, self._desk, self._with
         o = self._ledger.root[: self._ledger.pairs].copy()
         bound = tighten(
-            tools.tangents.record, tools.chain, problem.weights, problem.horizon, self.t, int(state), o, desk,
-            ROUNDS, PRECISION * tools.scale, BLUR * tools.open[self.t] if tools.tangents.kinked else 0.0,
+            tools.tangents.record, tools.task, self.t, int(state), o, desk, ROUNDS, PRECISION * tools.scale,
+            tools.blur(self.t),
         )  # fmt: skip
         reraise()
-        corners = slice(0, int(desk.counts[1]))
+        corners = slice(0, int(desk.counts[1]))  # of which none is a habit
         shares = np.bincount(desk.begins[corners], weights=desk.shares[corners], minlength=problem.shape[1])
         action = int(shares.argmax())
         values = np.full(shares.size, np.nan)

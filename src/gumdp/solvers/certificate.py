@@ -31,6 +31,7 @@ class Certifier:
         self.tangents, self.polytope = tangents, polytope
         self.constraints = list(constraints)
         self.bound = -np.inf
+        self.tangent: tuple[float, Array] | None = None  # the one that gave it
 
     def try_tangent(self, constant: float, slope: Array, prices: Array | None = None) -> float:
         """The bound that a tangent gives, which is remembered if it is the best."""
@@ -43,7 +44,8 @@ class Certifier:
         """The bound of a tangent whose cheapest corner is known."""
         margin = EPSILON * (abs(constant) + float(np.abs(slope).max())) * (slope.size + 8)
         bound = constant + corner.bound - margin
-        self.bound = max(self.bound, bound)
+        if bound > self.bound:
+            self.bound, self.tangent = bound, (constant, slope)
         return bound
 
     def look_at(self, d: Array, prices: Array | None = None) -> float:

@@ -6,10 +6,13 @@ import numpy as np
 
 from gumdp.errors import GumdpError
 from gumdp.kernels.dynamic import chain_of
-from gumdp.kernels.jensen import Desk
+from gumdp.kernels.jensen import Desk, Task
+from gumdp.objectives.base import Array
 from gumdp.problem import Problem, check_problem
 from gumdp.solvers.polytope import EPSILON, Truncated, rounding
 from gumdp.solvers.tangents import Tangents
+
+BLUR = 0.01  # of kinks, relative to the mass that is still open
 
 
 class Instruments:
@@ -24,9 +27,11 @@ class Instruments:
                 " (a function of yours: say Function(f, gradient=…, convex=True) if it is)."
             )
         self.tangents = Tangents(problem.objective, problem.shape)
-        self.chain = chain_of(self.model)
-        self.open = np.append(np.cumsum(problem.weights[::-1])[::-1], 0.0)  # [steps + 1]: the mass from step t on
         self.scale = _scale(problem)
+        weights = problem.weights
+        # What a closer look can gain is Jensen's gap of the rest, which grows with the squares of its weights.
+        open_, hopes = (np.append(np.cumsum(w[::-1])[::-1], 0.0) for w in (weights, weights**2))
+        self.task = Task(chain_of(self.model), weights, problem.horizon, open_, np.zeros((0, 0)), hopes)
 
     def set_out(self, desk: Desk) -> None:
         """Put a first tangent on the desk: the one at the uniform occupancy."""
@@ -34,11 +39,23 @@ class Instruments:
         constant, slope = self.tangents.at(np.full(self.problem.shape, 1.0 / cells))
         desk.slope[:], desk.constant[0] = slope.ravel(), constant
 
+    def settle(self, policy: Array) -> None:
+        """Take ``policy`` [H, S, A] as the habit with which every mixture of plans begins."""
+        self.task = self.task._replace(habit=np.ascontiguousarray(policy.reshape(len(policy), -1)))
+
+    def blur(self, step: int = 0) -> float:
+        """How much to blur kinks at a step: less and less, as less is open."""
+        return BLUR * float(self.task.open[step]) if self.tangents.kinked else 0.0
+
     def margin(self, constant: float, steepest: float) -> float:
-        """What rounding can add at most to a bound from tangents with slopes up to ``steepest``."""
-        cells = self.problem.shape[0] * self.problem.shape[1]
-        sums = EPSILON * (abs(constant) + steepest) * (2 * cells + 8 * self.problem.steps)
-        return sums + rounding(Truncated(self.problem), steepest)
+        """What rounding can add at most to a bound from a tangent with this constant, and slopes up to ``steepest``.
+
+        Rows of the table that don't quite sum to 1 count as well: the exact recursion multiplies by them.
+        """
+        cells, steps = self.problem.shape[0] * self.problem.shape[1], self.problem.steps
+        sums = np.add.reduceat(self.model.probabilities, self.model.offsets[:-1][np.diff(self.model.offsets) > 0])
+        slack = EPSILON * (2 * cells + 8 * steps) + steps * float(np.abs(sums - 1.0).max())
+        return slack * (abs(constant) + steepest) + rounding(Truncated(self.problem), steepest)
 
 
 def _scale(problem: Problem) -> float:

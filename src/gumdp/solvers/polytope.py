@@ -156,7 +156,7 @@ class Truncated:
         """The occupancy of a policy [H, S, A]."""
         d = np.zeros(self.shape[0] * self.shape[1])
         flow_forth(
-            self.chain, self.weights, self.horizon, policy.reshape(self.horizon, -1), self.model.start,
+            self.chain, self.weights, self.horizon, 0, policy.reshape(self.horizon, -1), self.model.start,
             self._scratch[1], d,
         )  # fmt: skip
         return d.reshape(self.shape)
