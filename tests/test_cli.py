@@ -144,6 +144,42 @@ def test_a_problem_too_large_for_the_exact_solver_is_refused(run) -> None:
     assert "1,000" in err
 
 
+def test_solve_gives_the_policy_that_is_optimal_on_average(run) -> None:
+    data = as_json(run("solve", "m3-adversarial", "--json"))
+    assert abs(data["value"] - 1.0565) < 5e-5
+    assert data["gap"] < 1e-6
+    assert np.shape(data["policy"]) == (3, 2)
+    code, out, _ = run("solve", "m3-adversarial", "--method", "mirror", "--horizon", "finite")
+    assert code == 0
+    assert "mirror descent" in out
+
+
+# --- bound and certify ---
+
+
+def test_bound_shows_the_bounds_as_they_tighten(run) -> None:
+    args = ("bound", "m2-imitation", "--nodes", "500", "--method", "range", "--method", "jensen-tree")
+    data = as_json(run(*args, "--json"))
+    assert data["method"] == "jensen-tree"
+    assert 0.0007 < data["value"] < 0.0013
+    assert [part["method"] for part in data["parts"]] == ["range", "jensen-tree"]
+    code, out, err = run(*args)
+    assert (code, err) == (0, "")
+    assert "no policy is below" in out
+    assert out.count("jensen-tree") >= 1
+
+
+def test_certify_says_how_far_a_planner_can_be_from_optimal(run) -> None:
+    args = ("certify", "m2-imitation", "--planner", "mcts", "--iterations", "50", "--trials", "10")
+    data = as_json(run(*args, "--bound-seconds", "0.5", "--json"))
+    assert 0.0 < data["gap"] < 0.01
+    assert data["lower"] == data["bound"]["value"]
+    assert len(data["values"]) == data["trials"] == 10
+    code, out, _ = run(*args, "--bound-seconds", "0.5")
+    assert code == 0
+    assert "with 99 % confidence within" in out
+
+
 # --- drawing ---
 
 
@@ -230,7 +266,13 @@ SENTENCES = {
     "most 1, not 2.",
     "plan m1-entropy --planner stationary": "stationary: policy must name a .npy file with an array [S, A] of action "
     "probabilities.",
-    "solve m1-entropy": "solve takes --exact: the optimum over all policies, history-dependent ones included.",
+    "solve m1-entropy --limit 5": "solve: --limit goes with --exact.",
+    "solve m1-entropy --exact --method mirror": "solve: --method goes without --exact.",
+    "solve m1-entropy --method mosek": "unknown method of solve_infinite 'mosek'; there are: auto, cvxpy, mirror, "
+    "frank-wolfe.",
+    "bound m1-entropy --method magic": "unknown method of lower_bound 'magic'; there are: range, distinct, jensen, "
+    "clairvoyant, jensen-tree.",
+    "certify m1-entropy --level 1": "certify: level must be between 0 and 1, not 1.",
     "evaluate m1-entropy --trials 0": "trials must be a whole number of at least 1, not 0.",
     "evaluate m1-entropy --workers 0": "workers must be a whole number of at least 1, not 0.",
     "evaluate m1-entropy --iterations 0": "MCTS: iterations must be a whole number of at least 1, not 0.",

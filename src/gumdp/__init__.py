@@ -57,11 +57,13 @@ if TYPE_CHECKING:
     from gumdp.planners.solver import Solver as Solver
     from gumdp.problem import Problem as Problem
     from gumdp.results import Bound as Bound
+    from gumdp.results import Certificate as Certificate
     from gumdp.results import Decision as Decision
     from gumdp.results import Evaluation as Evaluation
     from gumdp.results import Solution as Solution
     from gumdp.results import Trial as Trial
     from gumdp.solvers.bounds import lower_bound as lower_bound
+    from gumdp.solvers.certify import certify as certify
     from gumdp.solvers.exact import solve_exact as solve_exact
     from gumdp.solvers.infinite import solve_infinite as solve_infinite
     from gumdp.solvers.policy_value import exact_value as exact_value
@@ -74,6 +76,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Bins": "gumdp.models.bins",
     "Bound": "gumdp.results",
+    "Certificate": "gumdp.results",
     "Comparison": "gumdp.comparison",
     "Constrained": "gumdp.objectives.constrained",
     "Decision": "gumdp.results",
@@ -107,6 +110,7 @@ _HOMES = {
     "Target": "gumdp.objectives.target",
     "Trial": "gumdp.results",
     "WorstCase": "gumdp.objectives.worst_case",
+    "certify": "gumdp.solvers.certify",
     "check_objective": "gumdp.objectives.check",
     "compare": "gumdp.comparison",
     "empirical_occupancy": "gumdp.occupancy",

@@ -260,25 +260,97 @@ def evaluate(
 @program.command()
 @takes_problem
 @click.option("--exact", is_flag=True, help="The optimum over all policies, for small problems.")
-@click.option("--limit", type=int, default=None, help="States of the occupancy MDP to work through at most.")
-def solve(name: str, changes: tuple[str, ...], as_json: bool, exact: bool, limit: int | None) -> None:
-    """Compute the best value that there is.
+@click.option("--limit", type=int, default=None, help="Exact: states of the occupancy MDP to work through at most.")
+@click.option("--method", default=None, help="On average: auto, cvxpy, mirror or frank-wolfe.")
+@click.option("--horizon", default=None, help="On average: infinite, as in the paper, or finite.")
+@click.option("--time-limit", type=float, default=None, help="On average: seconds.")
+def solve(name: str, changes: tuple[str, ...], as_json: bool, exact: bool, limit: int | None, **options: Any) -> None:
+    """Compute the policy that is optimal on average, or the best of all.
 
     \b
-    Example:
+    Examples:
+      gumdp solve m1-entropy
       gumdp solve m1-entropy --exact --set horizon=5
     """
-    if not exact:
-        raise GumdpError("solve takes --exact: the optimum over all policies, history-dependent ones included.")
+    given = {key: value for key, value in {"limit": limit, **options}.items() if value is not None}
+    if wrong := sorted(given.keys() & ({*options} if exact else {"limit"})):
+        flag = wrong[0].replace("_", "-")
+        raise GumdpError(f"solve: --{flag} goes {'without' if exact else 'with'} --exact.")
     problem = _load(name, changes)
-    with _progress(name):
-        solution = gumdp.solve_exact(problem, **({} if limit is None else {"limit": limit}))
+    with _progress(name) as report:
+        if exact:
+            solution = gumdp.solve_exact(problem, **given)
+        else:
+            solution = gumdp.solve_infinite(problem, progress=lambda k, value, gap: report(k, 5000, value), **given)
     if as_json:
         print_json(data.solution_data(name, solution))
     else:
         from gumdp.report import terminal
 
         console().print(terminal.solution_view(" · ".join([name, *changes]), solution, _known(name, changes)))
+
+
+@program.command()
+@takes_problem
+@click.option("--time-limit", type=float, default=10.0, show_default=True, help="Seconds to spend.")
+@click.option("--nodes", type=int, default=None, help="Histories in the tree at most.")
+@click.option("--method", "methods", multiple=True, help="One of several bounds only. Can be given again.")
+@click.option("--level", type=float, default=0.99, show_default=True, help="Confidence of a sampled bound.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of a sampled bound.")
+def bound(name: str, changes: tuple[str, ...], as_json: bool, methods: tuple[str, ...], **options: Any) -> None:
+    """Compute a value that no policy can beat, and show the bounds as they tighten.
+
+    \b
+    Example:
+      gumdp bound m1-entropy --time-limit 20
+    """
+    from gumdp.report import terminal
+
+    problem, screen = _load(name, changes), console()
+    title = iter([" · ".join([name, *changes])])
+
+    def tell(part: gumdp.Bound) -> None:
+        for text in title:  # printed once, when the input has proved to be good
+            screen.print(text, style="bold")
+        screen.print(terminal.bound_line(part))
+
+    best = gumdp.lower_bound(problem, methods or None, progress=None if as_json else tell, **options)
+    if as_json:
+        print_json(data.bound_data(name, best))
+    else:
+        screen.print(str(best), style="bold")
+
+
+@program.command()
+@takes_problem
+@takes_planner
+@click.option("--trials", type=int, default=300, show_default=True, help="How many independent trials.")
+@click.option("--level", type=float, default=0.99, show_default=True, help="Confidence in the gap.")
+@click.option("--interval", default="student", show_default=True, help="student, or bernstein, which assumes nothing.")
+@click.option("--bound-seconds", type=float, default=20.0, show_default=True, help="For the lower bound.")
+@click.option("--workers", type=int, default=None, help="Threads, all cores by default; they don't change the values.")
+def certify(
+    name: str, changes: tuple[str, ...], as_json: bool, planner: str, seed: int, trials: int, level: float,
+    interval: str, bound_seconds: float, workers: int | None, **options: Any,
+) -> None:  # fmt: skip
+    """Say how far a planner can be from the best possible policy.
+
+    \b
+    Example:
+      gumdp certify m2-imitation --planner mcts --iterations 300 --trials 100
+    """
+    problem, actor = _load(name, changes), _make(planner, options)
+    with _progress(name) as report:
+        certificate = gumdp.certify(
+            problem, actor, trials, seed, level=level, interval=interval, time_limit=bound_seconds, workers=workers,
+            progress=report,
+        )  # fmt: skip
+    if as_json:
+        print_json(data.certificate_data(name, planner, certificate))
+    else:
+        from gumdp.report import terminal
+
+        console().print(terminal.certificate_view(" · ".join([name, *changes]), certificate))
 
 
 def _known(name: str, changes: tuple[str, ...]) -> str:

@@ -164,3 +164,35 @@ class Bound:
     def __str__(self) -> str:
         sure = "" if self.level == 1.0 else f" with {100.0 * self.level:g} % confidence"
         return f"no policy is below {self.value:.6g}{sure}: {self.reason} ({self.seconds:.3g} s)"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How far a planner can be from the best possible policy, at most."""
+
+    upper: float  # what the planner's value is at most
+    lower: float  # what the value of no policy is below
+    level: float  # the confidence in both together
+    mean: float  # of the planner's trials, without their luck if ``controlled``
+    standard_error: float
+    planner: str
+    problem: str
+    trials: int
+    seed: int
+    interval: str  # what the upper limit rests on: student or bernstein
+    controlled: bool
+    bound: Bound
+    values: Array = field(repr=False)  # of the trials, as they were
+    seconds: float = 0.0
+
+    @property
+    def gap(self) -> float:
+        """The planner's value is within this of the best possible."""
+        return max(0.0, self.upper - self.lower)
+
+    def __str__(self) -> str:
+        return (
+            f"with {100.0 * self.level:g} % confidence {self.planner} is within {self.gap:.2g}"
+            f" of the best possible policy on {self.problem}: its value is at most {self.upper:.6g},"
+            f" and no policy is below {self.lower:.6g} ({self.trials} trials, {self.seconds:.3g} s)"
+        )

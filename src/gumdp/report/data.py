@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gumdp.results import Decision, Evaluation, Solution, Trial
+    from gumdp.results import Bound, Certificate, Decision, Evaluation, Solution, Trial
 
 
 def plain(value: Any) -> Any:
@@ -76,6 +76,44 @@ def solution_data(setting: str, solution: Solution) -> dict[str, Any]:
         "sizes": solution.sizes,
         "iterations": solution.iterations,
         "seconds": solution.seconds,
+    }
+
+
+def bound_data(setting: str, bound: Bound) -> dict[str, Any]:
+    """A lower bound in the named setting, with all that were tried."""
+    return {
+        "setting": setting,
+        "value": bound.value,
+        "method": bound.method,
+        "reason": bound.reason,
+        "level": bound.level,
+        "seconds": bound.seconds,
+        "parts": [
+            {"method": part.method, "value": part.value, "level": part.level, "reason": part.reason}
+            for part in bound.parts
+        ],
+    }
+
+
+def certificate_data(setting: str, planner: str, certificate: Certificate) -> dict[str, Any]:
+    """How far the named planner can be from optimal in the named setting."""
+    return {
+        "setting": setting,
+        "planner": planner,
+        "parameters": certificate.planner,
+        "gap": certificate.gap,
+        "upper": certificate.upper,
+        "lower": certificate.lower,
+        "level": certificate.level,
+        "mean": certificate.mean,
+        "standard_error": certificate.standard_error,
+        "interval": certificate.interval,
+        "controlled": certificate.controlled,
+        "trials": certificate.trials,
+        "seed": certificate.seed,
+        "bound": bound_data(setting, certificate.bound),
+        "values": certificate.values,
+        "seconds": certificate.seconds,
     }
 
 

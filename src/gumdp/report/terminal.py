@@ -17,7 +17,7 @@ from gumdp.report.listing import number
 if TYPE_CHECKING:
     from gumdp.models.base import Model
     from gumdp.problem import Problem
-    from gumdp.results import Evaluation, Solution, Trial
+    from gumdp.results import Bound, Certificate, Evaluation, Solution, Trial
 
 SHADES = "·░▒▓█"  # none, then ever more
 SEGMENTS = "█▒▓░#=+-"  # one for each action, over and over
@@ -219,6 +219,28 @@ def solution_view(title: str, solution: Solution, known: str) -> RenderableType:
     if known:
         parts.append(Text(known, style="dim"))
     return Group(*parts)
+
+
+def bound_line(bound: Bound) -> RenderableType:
+    """One lower bound, on one line."""
+    sure = "" if bound.level == 1.0 else f" ({100 * bound.level:g} % sure)"
+    return Text.assemble(
+        f"{bound.seconds:8.1f} s  {bound.method:<12} {bound.value:>12.6g}  ", (bound.reason + sure, "dim")
+    )
+
+
+def certificate_view(title: str, certificate: Certificate) -> RenderableType:
+    """How far a planner can be from optimal, and what that rests on."""
+    c = certificate
+    rest = {"student": "Student's t", "bernstein": "the empirical Bernstein inequality"}[c.interval]
+    luck = ", the luck of each trial taken out" if c.controlled else ""
+    return Group(
+        Text(f"{title} · {c.planner} · seed {c.seed}", style="bold"),
+        Text(f"with {100 * c.level:g} % confidence within {c.gap:.2g} of the best possible policy", style="bold"),
+        Text(f"at most  {c.upper:.6g}: mean {c.mean:.6g} of {c.trials} trials, by {rest}{luck}"),
+        Text(f"at least {c.lower:.6g}: {c.bound.reason}"),
+        Text(f"{c.seconds:.2g} s", style="dim"),
+    )
 
 
 def _effort(result: Any) -> str:
