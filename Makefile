@@ -8,16 +8,17 @@ JOBS ?= 2
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help run test bench docs lint format clean
+.PHONY: help run test bench docs figures lint format clean
 
 help:
-	@echo "make run     reproduce the paper: its table, its figures and a page to look at, into results/"
-	@echo "make test    run the tests (JOBS=2 at a time)"
-	@echo "make bench   run the benchmarks"
-	@echo "make docs    build the documentation into site/, which opens without a server"
-	@echo "make lint    check style and types"
-	@echo "make format  put the code into the house style"
-	@echo "make clean   remove the environment and every cache"
+	@echo "make run      reproduce the paper: its table, its figures and a page to look at, into results/"
+	@echo "make test     run the tests (JOBS=2 at a time)"
+	@echo "make bench    run the benchmarks"
+	@echo "make docs     build the documentation into site/, which opens without a server"
+	@echo "make figures  draw the documentation's pictures and make the README's table afresh"
+	@echo "make lint     check style and types"
+	@echo "make format   put the code into the house style"
+	@echo "make clean    remove the environment and every cache"
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -39,6 +40,10 @@ bench: $(READY)
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html"
+
+figures: $(READY)
+	$(BIN)/python docs/figures.py
+	$(BIN)/python docs/tables.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

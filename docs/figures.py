@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import matplotlib
-import numpy as np
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
@@ -61,19 +60,53 @@ def search() -> None:
 
 
 def budget() -> None:
-    """What more iterations buy, for the paper's search and for ours."""
-    problem = gumdp.zoo.load("taxi-entropy", horizon=100)
-    budgets = (3, 10, 30, 100, 300)
-    curves = {
-        name: {n: gumdp.evaluate(problem, make(iterations=n), trials=20, seed=0) for n in budgets}
-        for name, make in (("the paper's search", gumdp.MCTS.paper), ("ours", gumdp.MCTS))
-    }
-    # No run beats one that never does the same thing in the same place twice.
-    best = np.zeros(problem.shape)
-    best.ravel()[:100] = problem.weights
-    random = gumdp.evaluate(problem, gumdp.Random(), trials=1000, seed=0)
-    gumdp.plot.budget(curves, levels={"random": random.mean, "no run can be better": problem.value(best)})
+    """What more iterations buy, for the paper's search and for ours: a world of many states, and one of three."""
+    taxi, three = gumdp.zoo.load("taxi-entropy", horizon=100), gumdp.zoo.load("m1-entropy")
+    _, row = pyplot.subplots(1, 2, figsize=(10.2, 3.9), layout="constrained")
+    for ax, problem, trials, title in (
+        (row[0], taxi, 20, "Taxi, 500 states: explore evenly"),
+        (row[1], three, 200, "three states: explore evenly"),
+    ):
+        bound = gumdp.lower_bound(problem, ["distinct", "jensen-tree"][problem is three :], nodes=100_000).value
+        gumdp.plot.budget(budget_curves(problem, trials), ax, levels={"no policy is below": bound})
+        ax.set_ylim(bottom=bound - 0.06 * (ax.get_ylim()[1] - bound))
+        ax.set_title(f"{title} ({trials} trials)", fontsize=11)
+    row[1].set_ylabel("")
     save("budget")
+
+
+def budget_curves(problem: gumdp.Problem, trials: int) -> dict[str, dict[int, gumdp.Evaluation]]:
+    """Evaluations of both searches by budget."""
+    searches = {"the paper's search": gumdp.MCTS.paper, "ours": gumdp.MCTS}
+    budgets = (3, 10, 30, 100, 300)
+    return {
+        name: {n: gumdp.evaluate(problem, make(iterations=n), trials=trials, seed=0) for n in budgets}
+        for name, make in searches.items()
+    }
+
+
+def certificate() -> None:
+    """A lower bound that rises as its tree grows, and the planner's value above."""
+    problem = gumdp.zoo.load("m1-entropy")
+    sizes = [1, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000]
+    bounds = [gumdp.lower_bound(problem, "jensen").value]
+    bounds += [gumdp.lower_bound(problem, "jensen-tree", nodes=n, time_limit=600.0).value for n in sizes[1:]]
+    known = gumdp.lower_bound(problem, "jensen-tree", nodes=sizes[-1], time_limit=600.0)
+    found = gumdp.certify(problem, gumdp.MCTS(iterations=400), trials=100, bound=known)
+    _, ax = pyplot.subplots(figsize=(7.0, 3.9), layout="constrained")
+    ax.fill_between(sizes, bounds, found.upper, color="#56B4E9", alpha=0.25, linewidth=0)
+    ax.axhline(found.upper, color="#D55E00", label="the search costs at most this, with 99 % confidence (100 trials)")
+    ax.plot(sizes, bounds, color="#0072B2", marker="o", markersize=5, label="no policy costs less than this")
+    ax.annotate(f"gap {found.gap:.2g}", (sizes[-1], (found.upper + bounds[-1]) / 2), (-14, 0), ha="right", va="center",
+                textcoords="offset points", arrowprops={"arrowstyle": "-"})  # fmt: skip
+    ax.text(1.3, 0.87 * found.upper, "the best possible policy is somewhere here", fontsize=10)
+    ax.set_xscale("log")
+    ax.set_ylim(0.0, 1.12 * found.upper)
+    ax.set_xlabel("histories that the bound looks at")
+    ax.set_ylabel("mean cost of a trial")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, fontsize=9, loc="lower right")
+    save("certificate")
 
 
 def save(name: str) -> None:
@@ -91,7 +124,14 @@ def gallery() -> None:
             pyplot.close("all")
 
 
-PICTURES = {"one-run": one_run, "memory": memory, "search": search, "budget": budget, "gallery": gallery}
+PICTURES = {
+    "one-run": one_run,
+    "memory": memory,
+    "search": search,
+    "budget": budget,
+    "certificate": certificate,
+    "gallery": gallery,
+}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or PICTURES:

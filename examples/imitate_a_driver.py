@@ -29,6 +29,7 @@ def main(quick: bool = False) -> dict[str, float]:
     for k, (ax, (name, occupancy)) in enumerate(zip(row, pictures.items(), strict=True)):
         gumdp.plot.occupancy(problem, occupancy, ax, largest=0.4, colorbar=k == 2)
         ax.set_title(name, fontsize=11)
+        ax.set_xticks([-1.0, -0.5, 0.0, 0.5])
         if k:
             ax.set_ylabel("")
     pyplot.savefig("imitate_a_driver.png", dpi=110)

@@ -49,7 +49,7 @@ def main(quick: bool = False) -> dict[str, float]:
         x, y = 100 * spent + jitter[0], 100 * progress + jitter[1]
         ax.plot(x, y, "os"[k], color=["#D55E00", "#0072B2"][k], alpha=0.5, markersize=5, label=label)
     ax.axvline(100 * LIMIT + 0.6, color="black", linestyle="--", linewidth=1.2)
-    ax.text(100 * LIMIT + 1.2, ax.get_ylim()[0] + 1, "over the limit →", fontsize=9)
+    ax.text(100 * LIMIT + 1.2, ax.get_ylim()[1] - 2.5, "over the limit →", fontsize=9)
     ax.set_xlabel("broken down, % of the trip")
     ax.set_ylabel("fast, % of the trip")
     ax.legend(frameon=False, fontsize=9, loc="lower center", bbox_to_anchor=(0.5, 1.0))

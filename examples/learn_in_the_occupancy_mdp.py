@@ -89,6 +89,7 @@ def main(quick: bool = False) -> dict[str, float]:
     levels = {"random": random.mean, "searched, nothing learned before": search.mean, "the optimum": best}
     ax = gumdp.plot.budget({"learned": curve}, levels=levels)
     ax.set_xlabel("episodes of learning")
+    ax.set_ylabel("mean cost of an episode, 90 % interval")
     pyplot.savefig("learn_in_the_occupancy_mdp.png", dpi=110)
     return {"learned": float(curve[marks[-1]].mean()), "searched": search.mean, "random": random.mean, "optimum": best}
 

@@ -112,6 +112,15 @@ def test_the_optimum_lies_between() -> None:
     assert certificate.gap == certificate.upper - certificate.lower
 
 
+def test_values_are_those_of_the_trials_in_order_on_any_number_of_workers() -> None:
+    problem, bound = small(), Bound(0.0, "range", "a reason")
+    one, many = (certify(problem, gumdp.MCTS(20), 40, bound=bound, workers=workers) for workers in (1, 4))
+    plain = gumdp.evaluate(problem, gumdp.MCTS(20), 40)
+    np.testing.assert_array_equal(one.values, plain.values)
+    np.testing.assert_array_equal(many.values, plain.values)
+    assert one.upper == many.upper
+
+
 def test_without_assumptions_the_limit_is_wider() -> None:
     problem = small()
     student, bernstein = (

@@ -1,7 +1,11 @@
 """Help texts have examples that work when pasted, and the shell completes names."""
 
+import os
 import re
 import shlex
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -13,13 +17,26 @@ HELP = "\n".join(command.help or "" for command in (program, *program.commands.v
 EXAMPLES = sorted(set(re.findall(r"^ +(gumdp .+)$", HELP, re.MULTILINE)))
 
 
+@pytest.fixture(scope="module")
+def _study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A folder with the file that the help of run shows, and its results."""
+    before, place = Path.cwd(), tmp_path_factory.mktemp("study")
+    text = program.commands["run"].help.partition("study.toml:\n")[2].partition("\n\n")[0]
+    (place / "study.toml").write_text(textwrap.dedent(text), encoding="utf-8")
+    os.chdir(place)
+    assert main(["run", "study.toml"]) == 0
+    yield
+    os.chdir(before)
+
+
+@pytest.mark.usefixtures("_study")
 @pytest.mark.parametrize("line", EXAMPLES)
 def test_an_example_of_the_help_runs(line: str, capsys) -> None:
     assert main(shlex.split(line)[1:]) == 0
     assert capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["", "plan", "evaluate", "solve"])
+@pytest.mark.parametrize("name", ["", *program.commands])
 def test_the_help_has_an_example(name: str, capsys) -> None:
     assert main([name, "--help"] if name else ["--help"]) == 0
     assert "Example" in capsys.readouterr().out

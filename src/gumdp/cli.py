@@ -180,7 +180,13 @@ def _progress(what: str) -> Iterator[Callable[[int, int, float], None]]:
 @program.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_problems(as_json: bool) -> None:
-    """The named problems and what is known of each."""
+    """The named problems and what is known of each.
+
+    \b
+    Examples:
+      gumdp list
+      gumdp list --json
+    """
     from gumdp.report import listing
 
     entries = gumdp.zoo.entries()
@@ -301,8 +307,9 @@ def bound(name: str, changes: tuple[str, ...], as_json: bool, methods: tuple[str
     """Compute a value that no policy can beat, and show the bounds as they tighten.
 
     \b
-    Example:
-      gumdp bound m1-entropy --time-limit 20
+    Examples:
+      gumdp bound m1-entropy --time-limit 3
+      gumdp bound taxi-entropy --method distinct
     """
     from gumdp.report import terminal
 
@@ -337,7 +344,7 @@ def certify(
 
     \b
     Example:
-      gumdp certify m2-imitation --planner mcts --iterations 300 --trials 100
+      gumdp certify m2-imitation --iterations 100 --trials 30 --bound-seconds 2
     """
     problem, actor = _load(name, changes), _make(planner, options)
     with _progress(name) as report:

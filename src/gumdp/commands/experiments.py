@@ -103,6 +103,25 @@ def run_file(
     """Run the experiment of a TOML file, or what is missing of it.
 
     Every trial is stored as soon as it ends. The same command goes on where the last one ended, however it ended.
+
+    \b
+    A file, study.toml:
+      name = "study"
+      trials = 4
+      [[problems]]
+      name = "m1-entropy"
+      horizon = [10, 20]
+      [[planners]]
+      name = "random"
+      [[planners]]
+      name = "mcts"
+      iterations = [5, 10]
+
+    \b
+    Examples:
+      gumdp run study.toml --dry-run
+      gumdp run study.toml
+      gumdp run study.toml --trials 8 --out results/study
     """
     from gumdp.errors import whole
     from gumdp.experiments.reading import read_experiment
@@ -161,7 +180,14 @@ def _print_results(folder: Path, **chosen: Any) -> None:
 @click.option("--parquet", "parquet_file", type=click.Path(path_type=Path), help="The same as Parquet (extra).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def results(folder: Path, csv_file: Path | None, parquet_file: Path | None, as_json: bool, **chosen: Any) -> None:
-    """What is in a folder of results: cells with their means, every trial as CSV or Parquet."""
+    """What is in a folder of results: cells with their means, every trial as CSV or Parquet.
+
+    \b
+    Examples, after gumdp run study.toml:
+      gumdp results results/study
+      gumdp results results/study --planner mcts --problem horizon=20
+      gumdp results results/study --csv trials.csv
+    """
     from gumdp.experiments.export import to_csv, to_parquet
     from gumdp.experiments.store import Store
 

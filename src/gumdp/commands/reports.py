@@ -35,6 +35,12 @@ def reproduce(
     """Run the paper's evaluation, or what is missing of it: Table 1, the figures of appendix C, and a page.
 
     Nine settings; random, solver, the paper's search and ours, and a lower bound of what any policy can attain.
+
+    \b
+    Example:
+      gumdp reproduce --quick --settings m2 --out results/quick
+
+    Without --quick it takes about six minutes on two cores; interrupted, the same command goes on from there.
     """
     from gumdp.report.document import write_report, write_reproduction
     from gumdp.report.story import read_story
@@ -114,7 +120,12 @@ def _print_story(story: Story, page: Path) -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def report(folder: Path, out: Path | None, document: Path | None, as_json: bool) -> None:
-    """Make tables, figures and a page of what a folder holds. Nothing is run."""
+    """Make tables, figures and a page of what a folder holds. Nothing is run.
+
+    \b
+    Example, after gumdp run study.toml:
+      gumdp report results/study
+    """
     from gumdp.report.document import write_report, write_reproduction
     from gumdp.report.story import read_story
 

@@ -14,6 +14,7 @@ from gumdp.objectives.base import Array
 from gumdp.planners.base import ActorPlanner, Planner
 from gumdp.problem import Problem
 from gumdp.results import Bound, Certificate
+from gumdp.seeding import streams
 from gumdp.solvers.bounds import lower_bound
 from gumdp.solvers.control import Controlled
 from gumdp.solvers.intervals import bernstein_margin, student_margin
@@ -79,7 +80,9 @@ def certify(
         raise GumdpError(f"certify: the bound holds with {100 * bound.level:g} % only; ask for a lower level.")
     actor = _controlled(problem, planner, interval, control)
     result = evaluate(problem, actor, trials, seed, workers=workers, progress=progress)
-    values = np.array(list(actor.raw.values())) if isinstance(actor, Controlled) else result.values
+    values = result.values
+    if isinstance(actor, Controlled):  # threads end in any order
+        values = np.array([actor.raw[int(world)] for world, _ in streams(seed, trials)])
     return Certificate(
         upper=_upper(problem, result.values, interval, left),
         lower=bound.value,

@@ -38,6 +38,7 @@ class JensenTree:
         self.desk = new_desk(problem.shape, problem.steps)
         self.tolerance = 1e-7 * self.tools.scale
         self.rounds = ROUNDS if cells <= LARGE else FEWER
+        self.expanded, self.milestone = 0, 64
         self._root()
         self.root = self.raw
 
@@ -87,14 +88,14 @@ class JensenTree:
         limit = self.most if nodes is None else min(nodes, self.most)
         times, record = 8, self.tools.tangents.record
         while self.nodes + self.widest <= limit and not self.complete and time.perf_counter() < deadline:
-            count = max(1, min(times, (limit - self.nodes) // self.widest))
+            count = max(1, min(times, self.milestone - self.expanded, (limit - self.nodes) // self.widest))
             self._make_room(min(limit, self.nodes + count * self.widest))
             rules = Rules(self.rounds, self.tolerance, self.tools.blur())
             began = time.perf_counter()
             done = int(grow(record, self.tools.task, self.bush, self.desk, rules, count, self.widest))
             reraise()
             spent = time.perf_counter() - began
-            self._adapt()
+            self._adapt(done)
             yield self.raw
             if done < count:
                 break
@@ -105,7 +106,12 @@ class JensenTree:
         if nodes > self.bush.state.size:
             self.bush = enlarged(self.bush, min(self.most, max(nodes, 2 * self.bush.state.size)))
 
-    def _adapt(self) -> None:
-        """Leaves need not be bounded more closely than a small part of what the tree has gained so far."""
-        if self.nodes >= 64 * self.widest:
+    def _adapt(self, done: int) -> None:
+        """Leaves need not be bounded more closely than a small part of what the tree has gained so far.
+
+        That is looked up at milestones only, which don't depend on the clock: the same growth gives the same bound.
+        """
+        self.expanded += done
+        if self.expanded == self.milestone:
+            self.milestone += self.milestone // 4
             self.tolerance = max(1e-9 * self.tools.scale, 2e-3 * (self.raw - self.root))
