@@ -55,7 +55,8 @@ def search() -> None:
     """What a search looked at before its first step."""
     problem = gumdp.zoo.load("m1-entropy")
     decision = gumdp.MCTS(iterations=2000, keep_tree=True).start(problem, seed=0).act(0)
-    gumdp.plot.tree(decision.tree, problem.model, depth=2)
+    ax = gumdp.plot.tree(decision.tree, problem.model, depth=2)
+    ax.set_title("actions with the cost expected after each, and their share of 2000 iterations", fontsize=11)
     save("search")
 
 

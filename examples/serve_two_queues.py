@@ -30,7 +30,7 @@ def main(quick: bool = False) -> dict[str, float]:
     trials = 100 if quick else 400
     days = {name: gumdp.evaluate(problem, planner, trials=trials, seed=0) for name, planner in planners.items()}
     ax = gumdp.plot.comparison(days)
-    ax.set_xlabel("waiting in the worse-off queue (less is better): a dot for each day, the mean of all as a diamond")
+    ax.set_xlabel("waiting in the worse-off queue (less is better)\none dot a day, diamonds are means")
     pyplot.savefig("serve_two_queues.png", dpi=110)
     for name, day in days.items():
         print(f"{name:24} {day.mean:.4f} ± {day.standard_error:.4f}, the worst tenth of the days {day.cvar(0.9):.4f}")

@@ -38,7 +38,7 @@ def main(quick: bool = False) -> dict[str, float]:
     ax = gumdp.plot.comparison(rows, levels={"proved best": answer["even"]})
     ax.set_xscale("symlog", linthresh=1.0)
     ax.set_xlim(left=-0.2)
-    ax.set_xlabel(f"distance of the sum from {target}: a dot for each run, the mean of all as a diamond")
+    ax.set_xlabel(f"distance of the sum from {target}\none dot a run, diamonds are means")
     ax.xaxis.set_major_formatter("{x:g}")
     pyplot.savefig("solve_subset_sum.png", dpi=110)
     for name in planners:

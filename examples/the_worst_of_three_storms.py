@@ -43,7 +43,7 @@ def main(quick: bool = False) -> dict[str, float]:
     trials = 40 if quick else 300
     seasons = {name: gumdp.evaluate(problem, planner, trials=trials, seed=0) for name, planner in planners.items()}
     ax = gumdp.plot.comparison(seasons, levels={"no plan has a lower mean": average.value - average.gap})
-    ax.set_xlabel("damage of the worst storm: a dot for each season, the mean of all as a diamond")
+    ax.set_xlabel("damage of the worst storm\none dot a season, diamonds are means")
     pyplot.savefig("the_worst_of_three_storms.png", dpi=110)
     for name, season in seasons.items():
         print(f"{name:24} {season.mean:.4f} ± {season.standard_error:.4f}")
