@@ -267,7 +267,9 @@ SENTENCES = {
     "plan m1-entropy --planner stationary": "stationary: policy must name a .npy file with an array [S, A] of action "
     "probabilities.",
     "solve m1-entropy --limit 5": "solve: --limit goes with --exact.",
-    "solve m1-entropy --exact --method mirror": "solve: --method goes without --exact.",
+    "solve m1-entropy --exact --horizon finite": "solve: --horizon goes without --exact.",
+    "solve m1-entropy --exact --method mirror": "unknown method of solve_exact 'mirror'; there are: "
+    "backward-induction, branch-and-bound.",
     "solve m1-entropy --method mosek": "unknown method of solve_infinite 'mosek'; there are: auto, cvxpy, mirror, "
     "frank-wolfe.",
     "bound m1-entropy --method magic": "unknown method of lower_bound 'magic'; there are: range, distinct, jensen, "

@@ -169,7 +169,7 @@ def _progress(what: str) -> Iterator[Callable[[int, int, float], None]]:
         task = bar.add_task(what, total=None, remark="compiling takes a few seconds, the first time")
 
         def show(done: int, total: int, value: float) -> None:
-            bar.update(task, completed=done, total=total, remark="" if value != value else f"value {value:.4g}")
+            bar.update(task, completed=done, total=total or None, remark="" if value != value else f"value {value:.4g}")
 
         yield show
 
@@ -267,25 +267,31 @@ def evaluate(
 @takes_problem
 @click.option("--exact", is_flag=True, help="The optimum over all policies, for small problems.")
 @click.option("--limit", type=int, default=None, help="Exact: states of the occupancy MDP to work through at most.")
-@click.option("--method", default=None, help="On average: auto, cvxpy, mirror or frank-wolfe.")
+@click.option("--nodes", type=int, default=None, help="Branch and bound: states to look at, at most.")
+@click.option(
+    "--method", default=None,
+    help="On average: auto, cvxpy, mirror or frank-wolfe. Exact: backward-induction or branch-and-bound.",
+)  # fmt: skip
 @click.option("--horizon", default=None, help="On average: infinite, as in the paper, or finite.")
-@click.option("--time-limit", type=float, default=None, help="On average: seconds.")
-def solve(name: str, changes: tuple[str, ...], as_json: bool, exact: bool, limit: int | None, **options: Any) -> None:
+@click.option("--time-limit", type=float, default=None, help="On average, and for branch and bound: seconds.")
+def solve(name: str, changes: tuple[str, ...], as_json: bool, exact: bool, **options: Any) -> None:
     """Compute the policy that is optimal on average, or the best of all.
 
     \b
     Examples:
       gumdp solve m1-entropy
       gumdp solve m1-entropy --exact --set horizon=5
+      gumdp solve subset-sum --exact --method branch-and-bound
     """
-    given = {key: value for key, value in {"limit": limit, **options}.items() if value is not None}
-    if wrong := sorted(given.keys() & ({*options} if exact else {"limit"})):
+    given = {key: value for key, value in options.items() if value is not None}
+    if wrong := sorted(given.keys() & ({"horizon"} if exact else {"limit", "nodes"})):
         flag = wrong[0].replace("_", "-")
         raise GumdpError(f"solve: --{flag} goes {'without' if exact else 'with'} --exact.")
     problem = _load(name, changes)
     with _progress(name) as report:
         if exact:
-            solution = gumdp.solve_exact(problem, **given)
+            most = given.get("nodes", 0)
+            solution = gumdp.solve_exact(problem, progress=lambda k, value, gap: report(k, most, value), **given)
         else:
             solution = gumdp.solve_infinite(problem, progress=lambda k, value, gap: report(k, 5000, value), **given)
     if as_json:

@@ -48,7 +48,7 @@ class Unfolding:
         model = check_problem(name, problem)
         self.problem = problem
         self.merging = problem.discount == 1.0 or problem.episodes > 1
-        self.coding, self._width = _coding(problem)
+        self.coding, self._width = coding_of(problem)
         self._taken = [np.ascontiguousarray(taken(t)).ravel() for t in range(problem.horizon)]
         self._rows = _rows(model)
         self._fresh = _starts(model)
@@ -207,7 +207,7 @@ def _log_multisets(problem: Problem, t: int, pairs: int) -> float:
     )
 
 
-def _coding(problem: Problem) -> tuple[Coding, int]:
+def coding_of(problem: Problem) -> tuple[Coding, int]:
     """The shorter of the two ways to write down a running occupancy, and how long it is."""
     t = np.arange(problem.steps)
     pairs = problem.shape[0] * problem.shape[1]
