@@ -50,7 +50,7 @@ def table() -> str:
             *(f"| {' | '.join(cells)} |" for cells in grid),
             *(line for line, _ in lines.values()),
             "",
-            f"Ours is {'; '.join(parts)}.",
+            f"Against the published search, ours is {'; '.join(parts)}.",
             "",
             "",
         ]

@@ -76,7 +76,7 @@ def program(context: click.Context) -> None:
     \b
     Examples:
       gumdp list
-      gumdp plan m1-entropy --planner greedy
+      gumdp plan m1-entropy --planner greedy --seed 1
       gumdp evaluate m1-entropy --planner random --trials 1000
 
     Shell completion: eval "$(_GUMDP_COMPLETE=bash_source gumdp)", or zsh_source, fish_source.
@@ -244,7 +244,7 @@ def evaluate(
     name: str, changes: tuple[str, ...], as_json: bool, planner: str, seed: int, trials: int, workers: int | None,
     **options: Any,
 ) -> None:  # fmt: skip
-    """Play many independent trials, and show their mean and how sure it is.
+    """Play many trials, and show their mean and how sure it is.
 
     \b
     Examples:
@@ -275,7 +275,7 @@ def evaluate(
 @click.option("--horizon", default=None, help="On average: infinite, as in the paper, or finite.")
 @click.option("--time-limit", type=float, default=None, help="On average, and for branch and bound: seconds.")
 def solve(name: str, changes: tuple[str, ...], as_json: bool, exact: bool, **options: Any) -> None:
-    """Compute the policy that is optimal on average, or the best of all.
+    """Compute the policy that is best on average, or the best of all.
 
     \b
     Examples:
@@ -310,7 +310,7 @@ def solve(name: str, changes: tuple[str, ...], as_json: bool, exact: bool, **opt
 @click.option("--level", type=float, default=0.99, show_default=True, help="Confidence of a sampled bound.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of a sampled bound.")
 def bound(name: str, changes: tuple[str, ...], as_json: bool, methods: tuple[str, ...], **options: Any) -> None:
-    """Compute a value that no policy can beat, and show the bounds as they tighten.
+    """Compute a value that no policy can beat. Bounds are shown as they tighten.
 
     \b
     Examples:

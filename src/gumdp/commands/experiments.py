@@ -180,7 +180,7 @@ def _print_results(folder: Path, **chosen: Any) -> None:
 @click.option("--parquet", "parquet_file", type=click.Path(path_type=Path), help="The same as Parquet (extra).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def results(folder: Path, csv_file: Path | None, parquet_file: Path | None, as_json: bool, **chosen: Any) -> None:
-    """What is in a folder of results: cells with their means, every trial as CSV or Parquet.
+    """Show what is in a folder of results. Means of cells, or every trial as CSV or Parquet.
 
     \b
     Examples, after gumdp run study.toml:

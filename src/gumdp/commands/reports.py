@@ -32,7 +32,7 @@ def reproduce(
     out: Path, trials: int | None, settings: str | None, curves: bool, quick: bool, document: Path | None, engine: str,
     address: str | None, workers: int | None, as_json: bool,
 ) -> int:  # fmt: skip
-    """Run the paper's evaluation, or what is missing of it: Table 1, the figures of appendix C, and a page.
+    """Run the paper's evaluation, or what is missing of it. It makes Table 1, the figures of appendix C, and a page.
 
     Nine settings; random, solver, the paper's search and ours, and a lower bound of what any policy can attain.
 
