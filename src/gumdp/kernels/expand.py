@@ -126,6 +126,10 @@ def bound_leaf(tangent, task, bush, desk, rules, node):
         bush.bound[node] = tighten(
             tangent, task, step, bush.state[node], bush.o, desk, rules.rounds, rules.tolerance, blur
         )
+        if parent >= 0:
+            bush.bound[node] = tangent.lift(
+                task, step, bush.state[node], bush.o, desk, bush.slope[parent], bush.bound[node]
+            )
     copy(desk.slope, bush.slope[node])
     bush.constant[node] = desk.constant[0]
 

@@ -6,6 +6,7 @@ A tangent record answers
 ``tangent(d, g, factor, blur)``      adds ``factor`` times a slope at ``d`` to ``g`` and returns ``factor`` times the
                                     constant that goes with it: f(e) ≥ constant + slope·e for every occupancy e
 ``value(d)``                         f(d)
+``lift(…)``                          a better bound than the tangent's, if there is one: see ``gumdp.kernels.lift``
 ==================================  ====================================================================
 
 ``d`` and ``g`` are flat, [S·A]. Where f has a kink, ``blur`` > 0 mixes the slopes on both sides, over a range of
@@ -23,8 +24,17 @@ from gumdp.kernels.record import record
 LEAST = 1e-12  # masses below are raised to this one where a slope has no bound at 0: any positive mass will do
 
 
+class Tangent:
+    """What is common: nothing more is known than the tangent."""
+
+    __slots__ = ()
+
+    def lift(self, task, first, state, o, desk, before, bound):
+        return bound
+
+
 @record
-class LinearTangent:
+class LinearTangent(Tangent):
     """c·d."""
 
     costs: Any  # float64 [S·A]
@@ -42,7 +52,7 @@ class LinearTangent:
 
 
 @record
-class EntropyTangent:
+class EntropyTangent(Tangent):
     """Σ x·(log x - log q): x·log x ≥ x·(log m + 1) - m for every m > 0."""
 
     logs: Any  # float64 [S·A]: log q, zeros for the entropy
@@ -54,6 +64,12 @@ class EntropyTangent:
                 total += d[i] * (math.log(d[i]) - self.logs[i])
         return total
 
+    def own(self, i, x):
+        return x * (math.log(x) - self.logs[i]) if x > 0.0 else 0.0
+
+    def point(self, i, slope):
+        return math.exp(slope - 1.0 + self.logs[i])
+
     def tangent(self, d, g, factor, blur):
         total = 0.0
         for i in range(d.size):
@@ -64,7 +80,7 @@ class EntropyTangent:
 
 
 @record
-class StateEntropyTangent:
+class StateEntropyTangent(Tangent):
     """Σ x·log x over the masses of the states."""
 
     actions: int
@@ -94,7 +110,7 @@ class StateEntropyTangent:
 
 
 @record
-class SquareTangent:
+class SquareTangent(Tangent):
     """Σ a·(x - t)², a ≥ 0."""
 
     weights: Any  # float64 [S·A]: a
@@ -107,6 +123,13 @@ class SquareTangent:
             total += self.weights[i] * (gap * gap)
         return total
 
+    def own(self, i, x):
+        gap = x - self.target[i]
+        return self.weights[i] * (gap * gap)
+
+    def point(self, i, slope):
+        return self.target[i] + 0.5 * slope / self.weights[i] if self.weights[i] > 0.0 else 0.0
+
     def tangent(self, d, g, factor, blur):
         total = 0.0
         for i in range(d.size):
@@ -116,7 +139,7 @@ class SquareTangent:
 
 
 @record
-class MeasureTangent:
+class MeasureTangent(Tangent):
     """Σ_m a_m·(v_m·x - k_m)², a ≥ 0."""
 
     rows: Any  # float64 [M, S·A]: v
@@ -146,7 +169,7 @@ class MeasureTangent:
 
 
 @record
-class LargestTangent:
+class LargestTangent(Tangent):
     """max_k c_k·d: any mean of the costs is a lower bound. Blurred, those near the largest share in it."""
 
     rows: Any  # float64 [K, S·A]: c
@@ -190,7 +213,7 @@ class LargestTangent:
 
 
 @record
-class BudgetTangent:
+class BudgetTangent(Tangent):
     """c·d + Σ p_k·max(0, c_k·d - b_k): max(0, y) ≥ q·y for every q in [0, 1]."""
 
     costs: Any  # float64 [S·A]
@@ -229,7 +252,7 @@ class BudgetTangent:
 
 
 @record
-class SumTangent:
+class SumTangent(Tangent):
     """f + g."""
 
     one: Any
@@ -243,7 +266,7 @@ class SumTangent:
 
 
 @record
-class AffineTangent:
+class AffineTangent(Tangent):
     """scale·f + shift, scale > 0."""
 
     inner: Any
@@ -253,12 +276,18 @@ class AffineTangent:
     def value(self, d):
         return self.scale * self.inner.value(d) + self.shift
 
+    def own(self, i, x):  # but for the shift, which cancels out
+        return self.scale * self.inner.own(i, x)
+
+    def point(self, i, slope):
+        return self.inner.point(i, slope / self.scale)
+
     def tangent(self, d, g, factor, blur):
         return self.inner.tangent(d, g, factor * self.scale, blur) + factor * self.shift
 
 
 @record
-class ExponentialTangent:
+class ExponentialTangent(Tangent):
     """exp(β·f): exp(y) ≥ exp(x)·(1 + y - x), and f has a tangent of its own."""
 
     inner: Any
@@ -274,7 +303,7 @@ class ExponentialTangent:
 
 
 @record
-class PythonTangent:
+class PythonTangent(Tangent):
     """An objective whose value and gradient only the interpreter can compute."""
 
     worth: int  # the number under which its value can be called back,

@@ -38,7 +38,8 @@ def lower_bound(
             - ``"jensen"``: E[f(d)] ≥ f(E[d]), and E[d] is in the occupancy polytope. For convex objectives and
               tabular models, as the next two;
             - ``"clairvoyant"``: the mean of what one could reach who knew how chance will fall, by sampling;
-            - ``"jensen-tree"``: Jensen's bound below the first steps of each history, best first.
+            - ``"jensen-tree"``: Jensen's bound below the first steps of each history, best first. Where the objective
+              is a sum over the pairs (an entropy, imitation) it also counts that no step is split between pairs.
         time_limit: seconds for all of them, compiling not counted.
         nodes: histories in the tree at most; if they and not the time run out, the bound is the same each time.
         level: the confidence of a sampled bound.
@@ -117,13 +118,11 @@ class Search:
         left = self.time_limit
         if "jensen" in names:
             reason = "the mean occupancy of a policy can't do better, and f is convex"
-            yield Bound(tree.bound, "jensen", reason, 1.0, self.seconds)
+            yield Bound(tree.plain, "jensen", reason, 1.0, self.seconds)
         if "clairvoyant" in names and applies(tree.tools):
             share = SHARE * left if "jensen-tree" in names else left
             left -= share
-            sampled = clairvoyant_bound(
-                tree.tools, float(tree.bush.constant[0]), tree.bush.slope[0], self.level, share, self.seed, SAMPLES
-            )
+            sampled = clairvoyant_bound(tree.tools, *tree.tangent, self.level, share, self.seed, SAMPLES)
             if sampled is not None:
                 reached = f"reaches {sampled.mean:.6g} on average ({sampled.samples:,} samples)"
                 reason = f"who knew chance in advance {reached}"

@@ -183,7 +183,7 @@ class Kit:
         self.record, self.task, self.scale = self._tools.tangents.record, self._tools.task, self._tools.scale
         self.blur, self.low = self._tools.blur(), tree.raw
         self.rounds = ROUNDS if cells <= LARGE else FEWER
-        desk.slope[:], desk.constant[0] = tree.bush.slope[0], tree.bush.constant[0]
+        desk.constant[0], desk.slope[:] = tree.tangent
 
     def _range(self, problem: Problem, ends: tuple[float, float], desk: Any) -> None:
         self._worth = Worth(problem)

@@ -29,7 +29,7 @@ class Controlled(Planner):
 
     def __init__(self, planner: Planner, tree: JensenTree) -> None:
         self.planner, self.tools = planner, tree.tools
-        self.constant, self.slope = float(tree.bush.constant[0]), tree.bush.slope[0].copy()
+        self.constant, self.slope = tree.tangent
         self.steps = int(np.count_nonzero(self.tools.task.open > OPEN))
         self.raw: dict[int, float] = {}
         self._lock = threading.Lock()

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from gumdp.kernels.callback import reraise
 from gumdp.kernels.expand import Rules, add, bound_leaf, enlarged, grow, new_bush
 from gumdp.kernels.jensen import new_desk
+from gumdp.kernels.lift import Lifted, lift
+from gumdp.kernels.tangents import AffineTangent, EntropyTangent, SquareTangent
 from gumdp.problem import Problem
 from gumdp.solvers.certificate import Certifier
+from gumdp.solvers.distinct import reachable
 from gumdp.solvers.frank_wolfe import frank_wolfe
 from gumdp.solvers.jensen import Instruments
 from gumdp.solvers.mirror import mirror_descent
-from gumdp.solvers.polytope import Truncated
+from gumdp.solvers.polytope import EPSILON, Truncated
 
 MEMORY = 1 << 30  # bytes that a tree may take
 ROUNDS, FEWER = 10, 3  # tangents tried at a leaf, and where there are more than LARGE pairs
 LARGE = 1000
+BENT, LIFTS, FIRST = 2, 5, 400  # tangents tried where they are bent, steps of the ascent then, and at the root
 SMALL = 5000  # variables of a linear programme that is worth solving for the root's sake
+WORTHWHILE = 2e-3  # what the root must gain by bending, relative to how much the objective varies
 PATIENCE = 0.1  # seconds after which a growing tree looks up from its work
 
 
@@ -38,7 +44,7 @@ class JensenTree:
         self.desk = new_desk(problem.shape, problem.steps)
         self.tolerance = 1e-7 * self.tools.scale
         self.rounds = ROUNDS if cells <= LARGE else FEWER
-        self.expanded, self.milestone = 0, 64
+        self.expanded, self.milestone, self.bent = 0, 64, False
         self._root()
         self.root = self.raw
 
@@ -60,6 +66,25 @@ class JensenTree:
         rules = Rules(ROUNDS, 1e-9 * tools.scale, tools.blur())
         bound_leaf(tools.tangents.record, tools.task, self.bush, self.desk, rules, 0)
         reraise()
+        self.record, self.tangent = tools.tangents.record, (float(self.bush.constant[0]), self.bush.slope[0].copy())
+        self.plain = self.bound
+        if bendable(self.record) and self._heavy():
+            self._bend()
+
+    def _heavy(self) -> bool:
+        """Whether a step weighs more than what a pair can expect in all: then it matters that it can't be split."""
+        return bool(self.tools.task.weights.max() > 2.0 / reachable(self.problem)[0])
+
+    def _bend(self) -> None:
+        """Take tangents that know what single steps weigh; at the leaves to come too, if the root gains by it."""
+        bush, desk, task = self.bush, self.desk, self.tools.task
+        plain, before = self.raw, self.tangent[1]
+        bush.o[:] = 0.0
+        bush.bound[0] = lift(self.record, task, 0, -1, bush.o, desk, before, plain, FIRST)
+        reraise()
+        bush.slope[0], bush.constant[0], self.bent = desk.slope, desk.constant[0], True
+        if self.raw - plain > WORTHWHILE * self.tools.scale:
+            self.record, self.rounds = Lifted(self.record, LIFTS), min(BENT, self.rounds)
 
     @property
     def raw(self) -> float:
@@ -71,7 +96,10 @@ class JensenTree:
         """The root's bound, rounding allowed for."""
         nodes = self.nodes
         steepest = max(abs(float(self.bush.slope[:nodes].max())), abs(float(self.bush.slope[:nodes].min())))
-        return self.raw - self.tools.margin(float(np.abs(self.bush.constant[:nodes]).max()), steepest)
+        margin = self.tools.margin(float(np.abs(self.bush.constant[:nodes]).max()), steepest)
+        if self.bent:  # charges are differences of values and of tangents, one for each step
+            margin += 8.0 * EPSILON * self.problem.steps * (self.tools.scale + steepest)
+        return self.raw - margin
 
     @property
     def nodes(self) -> int:
@@ -86,7 +114,7 @@ class JensenTree:
     def grow(self, nodes: int | None = None, deadline: float = np.inf) -> Iterator[float]:
         """Let the tree grow to so many nodes, until the deadline, or until memory is full; yield its raw bound."""
         limit = self.most if nodes is None else min(nodes, self.most)
-        times, record = 8, self.tools.tangents.record
+        times, record = 8, self.record
         while self.nodes + self.widest <= limit and not self.complete and time.perf_counter() < deadline:
             count = max(1, min(times, self.milestone - self.expanded, (limit - self.nodes) // self.widest))
             self._make_room(min(limit, self.nodes + count * self.widest))
@@ -115,3 +143,10 @@ class JensenTree:
         if self.expanded == self.milestone:
             self.milestone += self.milestone // 4
             self.tolerance = max(1e-9 * self.tools.scale, 2e-3 * (self.raw - self.root))
+
+
+def bendable(record: Any) -> bool:
+    """Whether the objective is a sum over the pairs, so that its tangents can be bent."""
+    if isinstance(record, AffineTangent):
+        return bendable(record.inner)
+    return isinstance(record, (EntropyTangent, SquareTangent))
