@@ -12,16 +12,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gumdp.kernels.actors import cost_of
 from gumdp.kernels.ledger import commit, recall, settle, worth
 from gumdp.kernels.play import rollout, visit
-from gumdp.kernels.random import advance, below, high, mix
+from gumdp.kernels.random import advance, below, high, low, mix
 from gumdp.kernels.record import allocating, kernel, part, u64
 
 DONE, STOPPED, NOT_A_NUMBER = 0, 1, 2
+GOLDEN = 0x9E3779B1  # 2³² over the golden ratio: its multiples fill the circle evenly
 
 
 class Tree(NamedTuple):
-    """A search tree of at most ``sibling.size`` nodes, 16 + 24·A bytes each; node 0 is the root."""
+    """A search tree of at most ``sibling.size`` nodes, 20 + 24·A bytes each; node 0 is the root."""
 
     child: Any  # int32 [nodes · A]: the oldest child under an edge, or -1
     visits: Any  # int32 [nodes · A]
@@ -29,6 +31,7 @@ class Tree(NamedTuple):
     doubt: Any  # float64 [nodes · A]: 1/√visits
     sibling: Any  # int32 [nodes]: the next child of the same edge, or -1
     label: Any  # uint64 [nodes]: the key of the state
+    phase: Any  # uint32 [nodes]: where the outcomes of its actions begin
     plays: Any  # int32 [nodes]: visits of all edges together
     fresh: Any  # int64 [A]: at the root, the returns of this decision's own iterations,
     sums: Any  # float64 [A]: the sum of (return - shift),
@@ -36,7 +39,7 @@ class Tree(NamedTuple):
     nodes: Any  # uint64 [steps]: the nodes that the current iteration passed
     edges: Any  # uint64 [steps]: and the edges it took there
     size: Any  # int64 [2]: nodes in use, deepest edge
-    seen: Any  # float64 [3]: least and greatest return, shift
+    seen: Any  # float64 [4]: of those returns, how many there are, the first one, which is the shift, and all sums
 
 
 class Tables(NamedTuple):
@@ -51,9 +54,12 @@ class Rules(NamedTuple):
     """What steers a search."""
 
     exploration: float
-    scaled: bool  # multiply exploration by the range of the returns seen
+    scaled: bool  # multiply exploration by the standard deviation of the returns seen
     by_value: bool  # act by least mean instead of most visits
     reuse: bool  # keep the subtree of what happened
+    paired: bool  # the n-th iterations of the root's actions meet the same chance
+    even: bool  # in the tree, outcomes come in the proportions of their probabilities
+    ordered: bool  # actions that never were tried come in the order of their marginal cost, if the actor tracks it
 
 
 def new_tree(nodes: int, actions: int, steps: int) -> Tree:
@@ -65,6 +71,7 @@ def new_tree(nodes: int, actions: int, steps: int) -> Tree:
         doubt=np.empty(nodes * actions),
         sibling=np.empty(nodes, np.int32),
         label=np.empty(nodes, np.uint64),
+        phase=np.empty(nodes, np.uint32),
         plays=np.empty(nodes, np.int32),
         fresh=np.empty(actions, np.int64),
         sums=np.empty(actions),
@@ -72,7 +79,7 @@ def new_tree(nodes: int, actions: int, steps: int) -> Tree:
         nodes=np.empty(steps, np.uint64),
         edges=np.empty(steps, np.uint64),
         size=np.zeros(2, np.int64),
-        seen=np.zeros(3),
+        seen=np.zeros(4),
     )
     clear(tree)
     return tree
@@ -86,7 +93,7 @@ def new_tables(n: int = 1 << 14) -> Tables:
 
 
 @part
-def add_node(tree, node, label):
+def add_node(tree, node, label, phase):
     """Make ``node`` a childless, unvisited node."""
     actions = u64(tree.squares.size)
     e = node * actions
@@ -99,6 +106,7 @@ def add_node(tree, node, label):
         e += u64(1)
     tree.sibling[node] = -1
     tree.label[node] = label
+    tree.phase[node] = phase
     tree.plays[node] = 0
 
 
@@ -116,7 +124,7 @@ def adopt(tree, edge, node):
 @kernel
 def clear(tree):
     """A tree of nothing but its root."""
-    add_node(tree, u64(0), u64(0))
+    add_node(tree, u64(0), u64(0), u64(0))
     tree.size[0] = 1
     forget(tree)
 
@@ -128,9 +136,7 @@ def forget(tree):
     tree.sums[:] = 0.0
     tree.squares[:] = 0.0
     tree.size[1] = 0
-    tree.seen[0] = np.inf
-    tree.seen[1] = -np.inf
-    tree.seen[2] = np.nan
+    tree.seen[:] = 0.0
 
 
 @part
@@ -152,19 +158,34 @@ def root_log(tables, n):
 
 
 @part
-def select(model, tree, tables, node, s, width, draw):
-    """The action to try: one that never was, from a random place on; else the least lower confidence bound."""
+def untried(model, objective, actor, ledger, tree, rules, node, s, w, draw):
+    """An action that was never tried, or ``actions``: the cheapest, or the first from a random place on."""
+    actions = u64(tree.squares.size)
+    first, cell = node * actions, u64(model.cell(s)) * actions
+    a, best, lowest = below(draw, actions), actions, np.inf
+    for _ in range(actions):
+        if tree.visits[first + a] == 0 and model.allowed(s, a):
+            if not (rules.ordered and actor.tracks()):
+                return a
+            cost = cost_of(objective, ledger.d, ledger.z, cell + a, w)
+            if cost < lowest or best == actions:
+                best, lowest = a, cost
+        a += u64(1)
+        if a == actions:
+            a = u64(0)
+    return best
+
+
+@part
+def select(model, objective, actor, ledger, tree, tables, rules, node, s, w, width, draw):
+    """The action to try: one that never was; else the one of least lower confidence bound."""
     actions = u64(tree.squares.size)
     first = node * actions
     plays = u64(tree.plays[node])
     if plays < actions:
-        a = below(draw, actions)
-        for _ in range(actions):
-            if tree.visits[first + a] == 0 and model.allowed(s, a):
-                return a
-            a += u64(1)
-            if a == actions:
-                a = u64(0)
+        a = untried(model, objective, actor, ledger, tree, rules, node, s, w, draw)
+        if a < actions:
+            return a
     bonus = width * root_log(tables, plays)
     best = u64(0)
     lowest = np.inf
@@ -200,25 +221,47 @@ def back_up(tree, tables, depth, value):
         tree.doubt[e] = inverse_root(tables, n)
         tree.plays[u64(tree.nodes[j])] += 1
         j += u64(1)
-    if tree.seen[0] > tree.seen[1]:
-        tree.seen[2] = value
-    a, excess = u64(tree.edges[0]), value - tree.seen[2]
+    if tree.seen[0] == 0.0:
+        tree.seen[1] = value
+    a, excess = u64(tree.edges[0]), value - tree.seen[1]
     tree.fresh[a] += 1
     tree.sums[a] += excess
     tree.squares[a] += excess * excess
-    tree.seen[0] = min(tree.seen[0], value)
-    tree.seen[1] = max(tree.seen[1], value)
+    tree.seen[0] += 1.0
+    tree.seen[2] += excess
+    tree.seen[3] += excess * excess
+
+
+@part
+def width_of(tree, rules):
+    """The constant of the confidence bound; as long as all returns are equal there is nothing to scale it to."""
+    n = tree.seen[0]
+    if rules.scaled and n > 1.0:
+        mean = tree.seen[2] / n
+        deviation = math.sqrt(max(0.0, tree.seen[3] / n - mean * mean))
+        if deviation > 0.0:
+            return rules.exploration * deviation
+    return rules.exploration
+
+
+@kernel
+def spread(rng, k):
+    """The k-th of many independent generator states that come from one."""
+    return mix(u64(rng) ^ mix(u64(k)))
 
 
 @kernel
 def search(model, objective, actor, ledger, tree, tables, rules, weights, horizon, root, t0, iterations, rng, stop):
     """Run ``iterations`` iterations from state ``root`` at step ``t0``.
 
-    A tree that is full grows no more, but still learns. Returns a status and the generator's state.
+    A tree that is full grows no more, but still learns. Returns a status and the generator's state, which paired
+    iterations leave as it was: whoever begins the next decision advances it.
     """
     actions = u64(actor.actions)
     end = u64(weights.size)
     first_pause = t0 - t0 % horizon + horizon
+    if tree.size[0] == 1:
+        tree.phase[0] = low(mix(rng))
     for _ in range(iterations):
         if stop[0] != 0:
             return STOPPED, rng
@@ -226,14 +269,16 @@ def search(model, objective, actor, ledger, tree, tables, rules, weights, horizo
         t, pause, node, depth, length = t0, first_pause, u64(0), u64(0), u64(0)
         if actor.tracks() and objective.tracks():
             recall(ledger)
-        width = rules.exploration
-        if rules.scaled:
-            width *= max(0.0, tree.seen[1] - tree.seen[0])
+        width = width_of(tree, rules)
+        chance = rng
         while t < end:
-            rng = advance(rng)
-            bits = mix(rng)
-            a = select(model, tree, tables, node, s, width, high(bits))
+            chance = advance(chance)
+            bits = mix(chance)
+            a = select(model, objective, actor, ledger, tree, tables, rules, node, s, weights[t], width, high(bits))
             edge = node * actions + a
+            if rules.paired and depth == u64(0):
+                chance = spread(rng, u64(tree.fresh[a]))
+                bits = mix(chance)
             tree.edges[depth] = edge
             tree.nodes[depth] = node
             depth += u64(1)
@@ -242,27 +287,29 @@ def search(model, objective, actor, ledger, tree, tables, rules, weights, horizo
             if t == end:
                 break
             if t == pause:
-                rng = advance(rng)
-                s = model.reset(mix(rng))
+                chance = advance(chance)
+                s = model.reset(mix(chance))
                 pause += horizon
             else:
-                s = model.step(s, a, bits)
+                draw = u64(tree.phase[node]) + u64(tree.visits[edge]) * u64(GOLDEN)
+                s = model.step(s, a, low(draw) if rules.even else bits)
             label = u64(model.key(s))
             child = find(tree, edge, label)
             if child < 0:
                 if tree.size[0] < tree.sibling.size:
                     new = u64(tree.size[0])
-                    add_node(tree, new, label)
+                    add_node(tree, new, label, low(mix(bits)))
                     adopt(tree, edge, new)
                     tree.size[0] += 1
                 break
             node = u64(child)
         tree.size[1] = max(tree.size[1], np.int64(depth))
-        length, rng = rollout(model, objective, actor, ledger, weights, horizon, s, t, pause, length, rng)
+        length, chance = rollout(model, objective, actor, ledger, weights, horizon, s, t, pause, length, chance)
         value = settle(objective, ledger, length)
         if not np.isfinite(value):
             return NOT_A_NUMBER, rng
         back_up(tree, tables, depth, value)
+        rng = rng if rules.paired else chance
     return DONE, rng
 
 
@@ -295,6 +342,7 @@ def reroot(tree, spare, action, label):
         return
     order = np.empty(tree.size[0], np.int64)
     order[0] = start
+    spare.phase[0] = tree.phase[start]
     size = u64(1)
     k = u64(0)
     while k < size:
@@ -311,6 +359,7 @@ def reroot(tree, spare, action, label):
             while node >= 0:
                 order[size] = node
                 spare.label[size] = tree.label[u64(node)]
+                spare.phase[size] = tree.phase[u64(node)]
                 spare.sibling[size] = -1
                 if spare.child[mine] < 0:
                     spare.child[mine] = size
@@ -333,18 +382,13 @@ def copy_tree(tree, larger):
     larger.doubt[:edges] = tree.doubt[:edges]
     larger.sibling[:n] = tree.sibling[:n]
     larger.label[:n] = tree.label[:n]
+    larger.phase[:n] = tree.phase[:n]
     larger.plays[:n] = tree.plays[:n]
     larger.fresh[:] = tree.fresh
     larger.sums[:] = tree.sums
     larger.squares[:] = tree.squares
     larger.size[:] = tree.size
     larger.seen[:] = tree.seen
-
-
-@kernel
-def spread(rng, k):
-    """The k-th of many independent generator states that come from one."""
-    return mix(u64(rng) ^ mix(u64(k)))
 
 
 @kernel
@@ -374,6 +418,7 @@ def plan_trial(model, objective, actor, ledger, tree, spare, tables, rules, weig
         )
         if status != DONE:
             return status, np.nan
+        rng = advance(rng) if rules.paired else rng
         a = recommend(tree.visits[:actions], tree.mean[:actions], rules.by_value)
         commit(objective, ledger, model.cell(s), a, actions, weights[t])
         world = advance(world)

@@ -14,6 +14,7 @@ from gumdp.errors import GumdpError, one_of, real, switch, unknown, whole
 from gumdp.kernels.actors import Cheapest, Uniform
 from gumdp.kernels.callback import original_errors, reraise
 from gumdp.kernels.ledger import Ledger, new_ledger
+from gumdp.kernels.play import next_world
 from gumdp.kernels.search import (
     NOT_A_NUMBER,
     Rules,
@@ -31,6 +32,7 @@ from gumdp.kernels.search import (
     search,
     spread,
 )
+from gumdp.planners.audition import audition
 from gumdp.planners.base import Planner, Policy, Seeds
 from gumdp.planners.baselines import lottery
 from gumdp.planners.tree import SearchTree
@@ -50,13 +52,19 @@ class MCTS(Planner):
         iterations: simulated trajectories a decision.
         time_limit: seconds a decision; with both, whichever comes first.
         exploration: the constant c of the bound mean - c·√(log N / n).
-        scaled: multiply c by the range of the returns that this decision's search has seen.
+        scaled: multiply c by the standard deviation of the returns that this decision's search has seen.
         rollout: how trajectories go on below the tree: ``"uniform"``, ``"greedy"`` (the action of least
             marginal cost at the running occupancy), or a policy [S, A] or [H, S, A]. By default greedy
             where the objective has a cheap marginal cost, else uniform.
-        randomness: the share of uniform steps in a greedy rollout.
-        reuse: keep the part of the tree that the real step led to.
+        randomness: the share of uniform steps in a greedy rollout. By default 0, 0.3 or 1, whichever does best in
+            an audition: a few quick trials with fixed seeds, played once for each problem, in a second at most.
+        reuse: keep the part of the tree that the real step led to. By default the audition decides.
         choice: act by most ``"visits"`` or by least mean ``"value"``.
+        paired: let the n-th iterations of all actions at the root meet the same chance, so that luck cancels out
+            when they are compared.
+        even: in the tree, let the outcomes of an action come in the proportions of their probabilities, from a
+            sequence that fills the unit interval evenly, rather than at random.
+        ordered: try actions for the first time in the order of their marginal cost, in greedy rollouts' terms.
         threads: independent trees searched at the same time, their counts added up.
         keep_tree: attach the tree to each decision.
 
@@ -74,12 +82,15 @@ class MCTS(Planner):
         iterations: int | None = None,
         *,
         time_limit: float | None = None,
-        exploration: float = 0.5,
+        exploration: float = 2.0,
         scaled: bool = True,
         rollout: str | ArrayLike | None = None,
-        randomness: float = 0.3,
-        reuse: bool = True,
+        randomness: float | None = None,
+        reuse: bool | None = None,
         choice: str = "visits",
+        paired: bool = True,
+        even: bool = True,
+        ordered: bool = True,
         threads: int = 1,
         keep_tree: bool = False,
     ) -> None:
@@ -94,9 +105,12 @@ class MCTS(Planner):
         if isinstance(rollout, str) and rollout not in ("uniform", "greedy"):
             raise unknown("rollout", rollout, ["uniform", "greedy"])
         self.rollout = rollout
-        self.randomness = real("MCTS: randomness", randomness, 0.0, 1.0)
-        self.reuse = switch("MCTS: reuse", reuse)
+        self.randomness = None if randomness is None else real("MCTS: randomness", randomness, 0.0, 1.0)
+        self.reuse = None if reuse is None else switch("MCTS: reuse", reuse)
         self.choice = one_of("choice", choice, ["visits", "value"])
+        self.paired = switch("MCTS: paired", paired)
+        self.even = switch("MCTS: even", even)
+        self.ordered = switch("MCTS: ordered", ordered)
         self.threads = whole("MCTS: threads", threads, 1)
         self.keep_tree = switch("MCTS: keep_tree", keep_tree)
 
@@ -115,7 +129,7 @@ class MCTS(Planner):
     def __repr__(self) -> str:
         mine = {k: getattr(self, k) for k in (*PAPER, "time_limit", "randomness", "threads")}
         paper = all(mine[k] == v for k, v in PAPER.items() if not isinstance(mine[k], np.ndarray))
-        defaults = {**(PAPER if paper else DEFAULTS), "time_limit": None, "randomness": 0.3, "threads": 1}
+        defaults = {**(PAPER if paper else DEFAULTS), "time_limit": None, "randomness": None, "threads": 1}
         shown = {"iterations": self.iterations} if self.iterations else {}
         shown |= {k: v for k, v in mine.items() if not isinstance(v, str | float | int | None) or v != defaults[k]}
         inside = ", ".join(f"{k}={'policy' if isinstance(v, np.ndarray) else repr(v)}" for k, v in shown.items())
@@ -127,28 +141,36 @@ class MCTS(Planner):
     def trials(self, problem: Problem, seeds: Seeds, stop: NDArray[np.uint8]) -> Array | None:
         if self.time_limit is not None or self.threads > 1 or self.iterations is None:
             return None
-        desk = Desk(self, problem, self.iterations)
-        values = np.full(len(seeds), np.nan)
-        for k, pair in enumerate(seeds):
-            ledger = new_ledger(problem.score, problem.shape, problem.steps)
-            status, values[k] = plan_trial(
-                problem.model.world(), problem.score, desk.actor, ledger, desk.tree, desk.spare, desk.tables,
-                desk.rules, problem.weights, problem.horizon, self.iterations, pair, stop,
-            )  # fmt: skip
-            reraise()
-            if status == NOT_A_NUMBER:
-                raise not_finite()
-        return values
+        return play_out(self, problem, self.iterations, seeds, stop)
 
-    def actor(self, problem: Problem) -> Any:
-        """The rollout policy as kernels call it."""
-        actions = problem.shape[1]
+    def equip(self, problem: Problem) -> tuple[Any, Rules]:
+        """The rollout policy as kernels call it, and the rules of the search, with what an audition decides."""
         rollout = self.rollout
         if rollout is None:
             rollout = "uniform" if problem.score.dense() else "greedy"
+        randomness, reuse = self.randomness, self.reuse
+        if isinstance(rollout, str) and rollout == "greedy" and (randomness is None or reuse is None):
+            randomness, reuse = self._audition(problem)
+        rules = Rules(
+            self.exploration, self.scaled, self.choice == "value", reuse is not False, self.paired, self.even,
+            self.ordered,
+        )  # fmt: skip
         if not isinstance(rollout, str):
-            return lottery("MCTS: rollout", rollout, problem)
-        return Uniform(actions) if rollout == "uniform" else Cheapest(actions, round(self.randomness * 2**32))
+            return lottery("MCTS: rollout", rollout, problem), rules
+        actions = problem.shape[1]
+        if rollout == "uniform":
+            return Uniform(actions), rules
+        assert randomness is not None
+        return Cheapest(actions, round(randomness * 2**32)), rules
+
+    def _audition(self, problem: Problem) -> tuple[float, bool]:
+        rest = {name: getattr(self, name) for name in DEFAULTS if name not in ("reuse", "rollout")}
+
+        def play(short: Problem, randomness: float, reuse: bool, iterations: int, seeds: Seeds) -> Array:
+            planner = MCTS(iterations, rollout="greedy", randomness=randomness, reuse=reuse, **rest)
+            return play_out(planner, short, iterations, seeds, np.zeros(1, np.uint8))
+
+        return audition(problem, play, tuple(rest.values()), self.randomness, self.reuse)
 
 
 PAPER = {
@@ -157,8 +179,14 @@ PAPER = {
     "rollout": "uniform",
     "reuse": False,
     "choice": "visits",
+    "paired": False,
+    "even": False,
+    "ordered": False,
 }
-DEFAULTS = {"exploration": 0.5, "scaled": True, "rollout": None, "reuse": True, "choice": "visits"}
+DEFAULTS = {
+    "exploration": 2.0, "scaled": True, "rollout": None, "reuse": None, "choice": "visits", "paired": True,
+    "even": True, "ordered": True,
+}  # fmt: skip
 
 
 def not_finite() -> GumdpError:
@@ -177,9 +205,8 @@ class Desk:
 
     def __init__(self, planner: MCTS, problem: Problem, iterations: int) -> None:
         self.problem = problem
-        self.actor = planner.actor(problem)
-        self.rules = Rules(planner.exploration, planner.scaled, planner.choice == "value", planner.reuse)
-        self.reuse = planner.reuse
+        self.actor, self.rules = planner.equip(problem)
+        self.reuse = self.rules.reuse
         self.rng = np.uint64(0)
         self.tables = new_tables()
         self.resize((ROOM if self.reuse else 1) * iterations + 2)
@@ -244,7 +271,25 @@ class Desk:
                 break
             patience = PATIENCE if deadline is None else min(PATIENCE, deadline - now)
             portion = max(1, min(8 * portion, int(patience * done / (now - began))))
+        if self.rules.paired:
+            self.rng = np.uint64(next_world(self.rng))
         return done
+
+
+def play_out(planner: MCTS, problem: Problem, iterations: int, seeds: Seeds, stop: NDArray[np.uint8]) -> Array:
+    """The values of the trials of ``seeds``, with so many iterations a decision."""
+    desk = Desk(planner, problem, iterations)
+    values = np.full(len(seeds), np.nan)
+    for k, pair in enumerate(seeds):
+        ledger = new_ledger(problem.score, problem.shape, problem.steps)
+        status, values[k] = plan_trial(
+            problem.model.world(), problem.score, desk.actor, ledger, desk.tree, desk.spare, desk.tables,
+            desk.rules, problem.weights, problem.horizon, iterations, pair, stop,
+        )  # fmt: skip
+        reraise()
+        if status == NOT_A_NUMBER:
+            raise not_finite()
+    return values
 
 
 class _SearchPolicy(Policy):
@@ -314,8 +359,8 @@ class _SearchPolicy(Policy):
 def standard_errors(trees: list[Tree], actions: int) -> Array:
     """The standard errors of the root's means, from the returns of this decision's own iterations."""
     n = sum(tree.fresh for tree in trees)
-    shift = trees[0].seen[2]
-    moved = [tree.seen[2] - shift for tree in trees]  # bring all sums to the same shift
+    shift = trees[0].seen[1]
+    moved = [tree.seen[1] - shift for tree in trees]  # bring all sums to the same shift
     first = sum(tree.sums + tree.fresh * m for tree, m in zip(trees, moved, strict=True))
     second = sum(tree.squares + 2.0 * m * tree.sums + tree.fresh * m * m for tree, m in zip(trees, moved, strict=True))
     with np.errstate(invalid="ignore", divide="ignore"):

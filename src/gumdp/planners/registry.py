@@ -60,6 +60,10 @@ SEARCH = (
     Option("reuse", bool, "keep the part of the tree that the real step led to"),
     Option("choice", ("visits", "value"), "act by most visits or by least mean"),
     Option("threads", int, "trees searched at the same time"),
+    Option("paired", bool, "let all actions at the root meet the same chance"),
+    Option("even", bool, "let outcomes in the tree come in even proportions"),
+    Option("ordered", bool, "first try the actions of least marginal cost"),
+    Option("scaled", bool, "scale exploration to the spread of the returns"),
 )
 
 PLANNERS = (
