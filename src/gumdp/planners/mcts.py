@@ -214,7 +214,7 @@ class Desk:
     def resize(self, nodes: int) -> None:
         """Make empty trees with room for ``nodes`` nodes, or for as many as fit into MEMORY."""
         actions, steps = self.problem.shape[1], self.problem.steps
-        nodes = min(nodes, MEMORY // (16 + 24 * actions))
+        nodes = min(nodes, MEMORY // (20 + 24 * actions))
         self.tree = new_tree(nodes, actions, steps)
         self.spare = new_tree(nodes if self.reuse else 1, actions, steps)
 
