@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-import gumdp
 from gumdp.commands.experiments import make_engine, play, resume_line, summary_data, takes_engine, tell_end
 from gumdp.commands.output import console, print_json
 from gumdp.errors import GumdpError, whole
@@ -47,9 +46,7 @@ def reproduce(
 
     experiment = plan(settings, trials, curves, quick)
     resume = resume_line()
-    summary = play(
-        experiment, out, make_engine(engine, workers, address, ()), resume, bounds=hasattr(gumdp, "lower_bound")
-    )
+    summary = play(experiment, out, make_engine(engine, workers, address, ()), resume, bounds=True)
     page = write_report(out)
     if document is not None:
         write_reproduction(out, document)
