@@ -4,16 +4,18 @@
 PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
+STUDY ?= results/study
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help run test bench docs figures lint format clean
+.PHONY: help run test bench study docs figures lint format clean
 
 help:
 	@echo "make run      reproduce the paper: its table, its figures and a page to look at, into results/"
 	@echo "make test     run the tests (JOBS=2 at a time)"
 	@echo "make bench    run the benchmarks"
+	@echo "make study    measure the planner again, for hours, and write docs/planning.md from it"
 	@echo "make docs     build the documentation into site/, which opens without a server"
 	@echo "make figures  draw the documentation's pictures and make the README's table afresh"
 	@echo "make lint     check style and types"
@@ -36,6 +38,18 @@ test: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+# Trials that are there already are kept. Those with a time limit are played one at a time: each has the machine to itself.
+study: $(READY)
+	for each in settings others unseen ablation; do \
+		$(BIN)/gumdp run studies/$$each.toml --out $(STUDY)/$$each || exit 1; done
+	for each in time-1ms time-10ms time-100ms; do \
+		$(BIN)/gumdp run studies/$$each.toml --out $(STUDY)/$$each --workers 1 || exit 1; done
+	mkdir -p $(STUDY)/certificates
+	for each in m1-entropy m2-imitation m3-adversarial taxi-entropy; do \
+		$(BIN)/gumdp certify $$each --iterations 4000 --trials 200 --seed 1 --json > $(STUDY)/certificate || exit 1; \
+		mv $(STUDY)/certificate $(STUDY)/certificates/$$each.json; done
+	$(BIN)/python -m studies.report $(STUDY)
 
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

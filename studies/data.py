@@ -1,0 +1,119 @@
+"""Results of the study, read from the folders that ``gumdp run`` fills, and compared trial by trial."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gumdp
+from gumdp import statistics
+from gumdp.experiments.cell import Cell
+from gumdp.experiments.database import FILE
+from gumdp.experiments.store import COLUMNS, Store
+
+NINE = (
+    "m1-entropy", "m2-imitation", "m3-adversarial", "frozenlake-entropy", "frozenlake-imitation", "taxi-entropy",
+    "taxi-imitation", "mountaincar-entropy", "mountaincar-imitation",
+)  # fmt: skip
+SAME = 1e-9  # values closer than this are equal: they differ by the order of additions
+LEVEL = 0.9  # of two-sided intervals: each end is a one-sided bound at 95 %
+ERROR = 0.05  # of a one-sided test
+
+
+@dataclass
+class Played:
+    """A cell with its trials by number."""
+
+    cell: Cell
+    values: dict[int, float] = field(default_factory=dict)
+    seconds: list[float] = field(default_factory=list)
+
+    @property
+    def mean(self) -> float:
+        """The mean value of a trial."""
+        return float(np.mean(list(self.values.values())))
+
+    def interval(self) -> tuple[float, float]:
+        """Of the mean: BCa bootstrap."""
+        return statistics.bootstrap(list(self.values.values()), LEVEL, "bca")
+
+    @property
+    def decision(self) -> float:
+        """Seconds a decision, in the trial in the middle: a pause of the machine does not count."""
+        return float(np.median(self.seconds)) / self.cell.make_problem().steps
+
+
+class Folder:
+    """The cells in a folder of results, of the version of the code that ran last; none if there is no folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.cells: list[Played] = []
+        self.version = ""
+        if not (path / FILE).is_file():
+            return
+        with Store.read(path) as store:
+            self.version = next(iter(store.versions()), "")
+            by_digest: dict[str, Played] = {}
+            for numbers in store.rows():
+                row = dict(zip(COLUMNS, numbers, strict=True))
+                if row["version"] == self.version:
+                    played = by_digest.setdefault(row["cell"], Played(_cell(row)))
+                    played.values[row["trial"]] = row["value"]
+                    played.seconds.append(row["seconds"])
+        self.cells = [played for played in by_digest.values() if len(played.values) > 1]
+
+    def find(self, problem: str, planner: str, **options: Any) -> Played | None:
+        """The cell of exactly these options, by the label of its problem."""
+        for played in self.cells:
+            cell = played.cell
+            if (cell.problem_label, cell.planner) == (problem, planner) and cell.planner_options == options:
+                return played
+        return None
+
+    def problems(self) -> list[str]:
+        """Labels of problems: the paper's first, in their usual order, then others as they come."""
+        found = list(dict.fromkeys(played.cell.problem_label for played in self.cells))
+        return [name for name in NINE if name in found] + [name for name in found if name not in NINE]
+
+    def pairs(self, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[tuple[Played, Played]]:
+        """(ours, the paper's) of each problem that has both, with these options: the trials that both have played."""
+        both = [(self.find(p, "mcts", **ours), self.find(p, "mcts-paper", **theirs)) for p in self.problems()]
+        found = [shared(a, b) for a, b in both if a is not None and b is not None]
+        return [(a, b) for a, b in found if len(a.values) > 1]
+
+
+def _cell(row: Mapping[str, Any]) -> Cell:
+    options = json.loads(row["problem_options"]), json.loads(row["planner_options"])
+    return Cell.restored(row["problem"], row["planner"], *options, int(row["seed"]))
+
+
+def shared(a: Played, b: Played) -> tuple[Played, Played]:
+    """The two cells with no more than the trials that both have played."""
+    both = sorted(a.values.keys() & b.values.keys())
+    x, y = (Played(side.cell, {k: side.values[k] for k in both}, side.seconds) for side in (a, b))
+    return x, y
+
+
+def compare(a: Played, b: Played) -> gumdp.Comparison:
+    """a against b in the trials that both have played."""
+    x, y = (np.array(list(side.values.values())) for side in shared(a, b))
+    return gumdp.compare(np.where(np.abs(x - y) < SAME, y, x), y, LEVEL)
+
+
+def verdict(result: gumdp.Comparison) -> str:
+    """better or worse if a one-sided test at 95 % says so; not worse if it says neither."""
+    if result.p_better < ERROR:
+        return "better"
+    return "worse" if result.p_worse < ERROR else "not worse"
+
+
+def tally(verdicts: Iterable[str]) -> str:
+    """How often each was the case, in a sentence."""
+    found = list(verdicts)
+    counts = [f"{word} on {found.count(word) or 'none'}" for word in ("better", "not worse", "worse")]
+    return f"{', '.join(counts)} of {len(found)}"

@@ -1,0 +1,148 @@
+"""Write the page about the planner from the results of the study: ``python -m studies.report results/study``.
+
+Each section appears if its results are there. ``make study`` runs the experiments first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from studies import tables
+from studies.data import NINE, Folder
+from studies.figures import AXES, curves, draw
+
+STUDIES = Path(__file__).parent
+DOCS = STUDIES.parent / "docs"
+LIMITS = {"time-1ms": 0.001, "time-10ms": 0.01, "time-100ms": 0.1}
+ENOUGH = 1_000_000  # iterations that no search does in such a time
+FEW, MANY = 100, 4000
+
+
+def page(results: Path, images: Path) -> str:
+    """The page; its pictures are written into ``images``."""
+    parts = [(STUDIES / "opening.md").read_text(encoding="utf-8")]
+    settings = Folder(results / "settings")
+    parts += against_paper(settings)
+    parts += budgets(settings, images)
+    parts += equal_time(results)
+    parts += other_problems(results)
+    parts += changes(Folder(results / "ablation"))
+    parts += proofs(results / "certificates")
+    parts.append((STUDIES / "closing.md").read_text(encoding="utf-8"))
+    parts += origin(results)
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def against_paper(folder: Folder) -> Iterator[str]:
+    """A fortieth of the paper's budget against all of it, and the same budget for both."""
+    for ours, title in ((FEW, "A fortieth of the budget"), (MANY, "The same budget")):
+        pairs = folder.pairs({"iterations": ours}, {"iterations": MANY})
+        if pairs:
+            yield f"## {title}"
+            yield tables.versus(pairs, f"`MCTS({ours})`", f"`MCTS.paper({MANY})`")
+
+
+def budgets(folder: Folder, images: Path) -> Iterator[str]:
+    """The curves over iterations and over time."""
+    lines = curves(folder)
+    if lines:
+        for name in AXES:
+            draw(lines, name, images)
+        yield "## What more iterations buy"
+        yield "![Mean cost against iterations a decision, both searches, each setting](images/planning-iterations.png)"
+        yield (
+            "An iteration does not cost the same in both searches. Against the time that a decision took, in the\n"
+            "median trial on the machine that made this page:"
+        )
+        yield "![Mean cost against milliseconds a decision, both searches, each setting](images/planning-seconds.png)"
+
+
+def equal_time(results: Path) -> Iterator[str]:
+    """Both searches with the same time for each decision."""
+    found = {
+        name: Folder(results / name).pairs({"time_limit": limit}, {"iterations": ENOUGH, "time_limit": limit})
+        for name, limit in LIMITS.items()
+    }
+    if any(found.values()):
+        yield "## The same time"
+        yield (
+            "Where a decision takes longer there are fewer trials: with 100 ms, 200 trials of both searches on the\n"
+            "nine settings would take 17 hours. The fewer they are, the less “not worse” says: see the intervals."
+        )
+    for name, pairs in found.items():
+        if pairs:
+            yield f"### {1000 * LIMITS[name]:g} ms a decision"
+            yield tables.versus(pairs, "`MCTS()`", "`MCTS.paper()`")
+
+
+def other_problems(results: Path) -> Iterator[str]:
+    """Problems that are not the paper's: first those that nobody looked at before."""
+    titles = {
+        "unseen": "### Never looked at before",
+        "others": "### Looked at while the planner was made",
+    }
+    found = {name: Folder(results / name).pairs({"iterations": FEW}, {"iterations": MANY}) for name in titles}
+    if any(found.values()):
+        yield "## Other problems"
+        yield (
+            "In the random problems, “10 × 4” are states × actions. Where there is no difference, one\n"
+            "comparison in twenty comes out as “better” by chance, and one in twenty as “worse”."
+        )
+    for name, pairs in found.items():
+        if pairs:
+            yield titles[name]
+            yield tables.versus(pairs, f"`MCTS({FEW})`", f"`MCTS.paper({MANY})`")
+
+
+def changes(folder: Folder) -> Iterator[str]:
+    """One thing changed at a time."""
+    found = folder.problems()
+    groups = [[p for p in found if p in NINE], [p for p in found if p not in NINE]]
+    if any(groups):
+        yield "## One thing changed at a time"
+        yield (
+            f"Each row is `MCTS({FEW})` with one option changed: the difference of its mean to the first row, in the\n"
+            f"same trials{tables.trials_of(folder.cells)}. **↓** means that the change is better, **↑** that it is\n"
+            "worse (one-sided tests at 95 %), no mark that neither is shown. *Time* is that of a decision, relative."
+        )
+    for group in groups:
+        if group:
+            yield tables.ablation(folder, group, FEW)
+
+
+def proofs(folder: Path) -> Iterator[str]:
+    """What ``gumdp certify --json`` left in a folder, a file a setting."""
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    if found:
+        yield "## How far from the best possible"
+        level = min(c["level"] for c in found)
+        yield (
+            f"`gumdp certify` with {MANY} iterations a decision: with {100 * level:g} % confidence the mean cost of "
+            "the planner is above that of the best of all policies by no more than the gap."
+        )
+        yield tables.certificates(found)
+
+
+def origin(results: Path) -> list[str]:
+    """Which code made the numbers."""
+    versions = sorted({version for path in results.glob("*") if (version := Folder(path).version)})
+    if not versions:
+        return []
+    return ["---", f"Made by `make study` from trials of gumdp {', '.join(versions)}."]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Write the page and its pictures."""
+    parser = argparse.ArgumentParser(prog="python -m studies.report", description=__doc__)
+    parser.add_argument("results", type=Path, help="the folder that holds the folders of results")
+    parser.add_argument("--docs", type=Path, default=DOCS, help="where planning.md and images/ go")
+    given = parser.parse_args(arguments)
+    text = page(given.results, given.docs / "images")
+    (given.docs / "planning.md").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""Tables of the study, as Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gumdp.experiments.cell import Cell
+from gumdp.report.tables import Sheet
+from studies.data import Folder, Played, compare, tally, verdict
+
+MARKS = {"better": " ↓", "worse": " ↑", "not worse": ""}
+
+
+def versus(pairs: Sequence[tuple[Played, Played]], ours: str, theirs: str) -> str:
+    """One search against the other, a row a problem, with the count of verdicts in front."""
+    rows, verdicts = [], []
+    for a, b in pairs:
+        result = compare(a, b)
+        verdicts.append(verdict(result))
+        low, high = result.interval
+        difference, *ends = [f"{value:+.2g}" if value else "0" for value in (result.difference, low, high)]
+        means = [tidy(b.mean, high - low), tidy(a.mean, high - low)]
+        rows.append((name(a.cell), *means, f"{difference} [{', '.join(ends)}]", bold(verdicts[-1])))
+    heading = ("problem", theirs, ours, "difference, 90 % interval", "ours is")
+    sheet = Sheet("versus", "", heading, tuple(rows))
+    return f"{ours} is {tally(verdicts)}{trials_of(side for pair in pairs for side in pair)}.\n\n{sheet.markdown()}"
+
+
+def ablation(folder: Folder, problems: Sequence[str], budget: int) -> str:
+    """What each change does to the mean, a row a change, a column a problem."""
+    usual = {p: found for p in problems if (found := folder.find(p, "mcts", iterations=budget))}
+    changes: dict[str, dict[str, Played]] = {}
+    for played in folder.cells:
+        options = {k: v for k, v in played.cell.planner_options.items() if k != "iterations"}
+        if options and played.cell.problem_label in usual:
+            changes.setdefault(change(options), {})[played.cell.problem_label] = played
+    rows = [("as it is", *(f"{usual[p].mean:.3g}" for p in usual), "", "1")]
+    for label, by_problem in changes.items():
+        cells, verdicts, ratios = [], [], []
+        for p, ours in usual.items():
+            if p not in by_problem:
+                cells.append("–")
+                continue
+            result = compare(by_problem[p], ours)
+            verdicts.append(verdict(result))
+            ratios.append(by_problem[p].decision / ours.decision)
+            text = f"{result.difference:+.1g}" if result.difference else "0"
+            cells.append(f"**{text}{MARKS[verdicts[-1]]}**" if MARKS[verdicts[-1]] else text)
+        count = f"{verdicts.count('better')} ↓ {verdicts.count('worse')} ↑"
+        rows.append((label, *cells, count, f"{np.exp(np.mean(np.log(ratios))):.2g}"))
+    heading = ("change", *(name(usual[p].cell) for p in usual), "in all", "time")
+    return Sheet("ablation", "", heading, tuple(rows)).markdown()
+
+
+def certificates(found: Iterable[dict[str, Any]]) -> str:
+    """How far the search can be from the best policy, a row a setting."""
+    rows = [
+        (
+            c["setting"],
+            f"{c['lower']:.4g}",
+            f"{c['mean']:.4g}",
+            f"{c['upper']:.4g}",
+            f"{c['gap']:.2g}",
+            str(c["trials"]),
+        )
+        for c in found
+    ]
+    heading = ("setting", "no policy is below", "mean", "at most", "gap", "trials")
+    return Sheet("certificates", "", heading, tuple(rows)).markdown()
+
+
+def name(cell: Cell) -> str:
+    """A problem in a few words: the random ones by what they are made of.
+
+    >>> name(Cell("random-small", "random", {"states": 9, "seed": 3, "branching": 1}))
+    '9 × 2 entropy, deterministic, seed 3'
+    """
+    if cell.problem != "random-small":
+        return cell.problem_label.replace("(", " (", 1)
+    has = {"states": 3, "actions": 2, "branching": 2, "objective": "entropy", "seed": 0, **cell.problem_options}
+    parts = [f"{has['states']} × {has['actions']} {has['objective']}"]
+    parts += ["deterministic"] if has["branching"] == 1 else []
+    parts += [f"discount {has['discount']:g}"] if "discount" in has else []
+    parts += [f"{has['episodes']} episodes"] if "episodes" in has else []
+    return ", ".join([*parts, f"seed {has['seed']}"])
+
+
+def change(options: dict[str, Any]) -> str:
+    """Options as they are typed."""
+    return ", ".join(f"`{key}={value!r}`" for key, value in options.items())
+
+
+def tidy(value: float, width: float) -> str:
+    """``value`` with two digits of the ``width`` of an interval, but no more than five digits.
+
+    >>> tidy(0.0123456, 0.002), tidy(0.594012345, 1e-9)
+    ('0.0123', '0.59401')
+    """
+    places = max(0, 1 - math.floor(math.log10(width))) if width > 0.0 else 9
+    rounded = f"{value:.{places}f}"
+    return rounded if len(rounded.lstrip("-0.")) <= 5 else f"{value:.5g}"
+
+
+def bold(word: str) -> str:
+    """What is proved stands out."""
+    return word if word == "not worse" else f"**{word}**"
+
+
+def trials_of(cells: Iterable[Played]) -> str:
+    """How many trials these cells have, in words."""
+    counts = {len(played.values) for played in cells}
+    if not counts:
+        return ""
+    low, high = min(counts), max(counts)
+    return f" ({low} trials)" if low == high else f" ({low} to {high} trials)"

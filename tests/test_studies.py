@@ -1,0 +1,110 @@
+"""The study of the planner: its files are experiments, and its page says what is in the folders."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gumdp.experiments.cell import Cell
+from gumdp.experiments.outcome import Outcome
+from gumdp.experiments.reading import read_experiment
+from gumdp.experiments.store import Store
+
+ROOT = Path(__file__).parents[1]
+FILES = sorted((ROOT / "studies").glob("*.toml"))
+sys.path.insert(0, str(ROOT))  # ``studies`` is run from the project's folder and not installed
+
+from studies import data, report, tables  # noqa: E402
+
+TRIALS = 8
+
+
+def fill(folder: Path, cells: list[Cell], gain: float = 0.1) -> None:
+    """Results without playing: our search costs ``gain`` less than the paper's, but for a little noise."""
+    noise = np.random.default_rng(0).normal(scale=0.01, size=(len(cells), TRIALS))
+    with Store.open(folder) as store:
+        store.begin("local", {}, "test")
+        for cell, row in zip(cells, noise, strict=True):
+            values = 0.5 - gain * (cell.planner == "mcts") + row
+            store.add(cell, [Outcome(k, float(value), 0.1) for k, value in enumerate(values)])
+
+
+def cells_of(name: str, problems: set[str]) -> list[Cell]:
+    plan = read_experiment(ROOT / "studies" / f"{name}.toml")
+    return [cell for cell in plan.cells if cell.problem in problems]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_file_of_the_study_is_an_experiment_of_fresh_trials(path: Path) -> None:
+    plan = read_experiment(path)
+    assert plan.name == path.stem
+    assert {cell.seed for cell in plan.cells} == {1}
+    assert plan.trials == {"time-10ms": 20, "time-100ms": 5}.get(path.stem, 200)
+    if path.stem in ("settings", "time-1ms", "time-10ms", "time-100ms"):
+        assert {cell.problem_label for cell in plan.cells} == set(data.NINE)
+
+
+def test_no_problem_is_both_unseen_and_looked_at() -> None:
+    unseen, others, settings = (
+        {cell.problem_label for cell in read_experiment(ROOT / "studies" / f"{name}.toml").cells}
+        for name in ("unseen", "others", "settings")
+    )
+    assert not unseen & (others | settings)
+
+
+def test_the_page_has_a_section_for_each_folder_and_none_for_others(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    report.main([str(tmp_path / "nothing"), "--docs", str(docs)])
+    empty = (docs / "planning.md").read_text(encoding="utf-8")
+    assert "## " in empty
+    assert "| problem |" not in empty
+    fill(tmp_path / "settings", cells_of("settings", {"m1-entropy", "m2-imitation"}))
+    fill(tmp_path / "unseen", cells_of("unseen", {"queue-fairness"}), gain=-0.1)
+    fill(tmp_path / "time-1ms", cells_of("time-1ms", {"m1-entropy"}), gain=0.0)
+    fill(tmp_path / "ablation", cells_of("ablation", {"m1-entropy"})[:3])
+    report.main([str(tmp_path), "--docs", str(docs)])
+    text = (docs / "planning.md").read_text(encoding="utf-8")
+    assert "`MCTS(100)` is better on 2, not worse on none, worse on none of 2 (8 trials)" in text
+    assert "`MCTS(100)` is better on none, not worse on none, worse on 1 of 1 (8 trials)" in text
+    for heading in ("A fortieth of the budget", "The same budget", "The same time", "Other problems", "One thing"):
+        assert f"## {heading}" in text, heading
+    assert "10 ms a decision" not in text
+    assert "`paired=False`" in text
+    for name in ("planning-iterations", "planning-seconds"):
+        assert (docs / "images" / f"{name}.png").stat().st_size > 5_000
+
+
+def test_a_comparison_pairs_the_trials_that_both_have() -> None:
+    cell = Cell("m1-entropy", "random")
+    ours = data.Played(cell, {0: 1.0, 1: 2.0, 2: 3.0, 5: 100.0}, [1.0])
+    theirs = data.Played(cell, {1: 2.5, 2: 3.7, 0: 1.4, 7: -100.0}, [1.0])
+    result = data.compare(ours, theirs)
+    assert result.trials == 3
+    assert result.difference == pytest.approx(-(0.4 + 0.5 + 0.7) / 3)
+    assert data.verdict(result) == "better"
+    assert data.verdict(data.compare(theirs, ours)) == "worse"
+
+
+def test_differences_by_rounding_are_none() -> None:
+    cell = Cell("m1-entropy", "random")
+    ours = data.Played(cell, dict.fromkeys(range(9), 0.3 + 1e-13), [1.0])
+    theirs = data.Played(cell, dict.fromkeys(range(9), 0.3), [1.0])
+    assert data.verdict(data.compare(ours, theirs)) == "not worse"
+
+
+def test_certificates_come_from_what_the_command_printed(tmp_path: Path) -> None:
+    found = {"setting": "m1-entropy", "lower": 0.001, "mean": 0.0012, "upper": 0.0013, "gap": 3e-4, "trials": 200}
+    (tmp_path / "m1-entropy.json").write_text(json.dumps({**found, "level": 0.99}), encoding="utf-8")
+    text = "\n".join(report.proofs(tmp_path))
+    assert "| m1-entropy | 0.001 | 0.0012 | 0.0013 | 0.0003 | 200 |" in text
+    assert "99 % confidence" in text
+
+
+def test_random_problems_are_named_by_what_they_are_made_of() -> None:
+    options = {"states": 30, "actions": 8, "branching": 1, "discount": 1.0, "episodes": 3, "seed": 6}
+    assert tables.name(Cell("random-small", "random", options)) == (
+        "30 × 8 entropy, deterministic, discount 1, 3 episodes, seed 6"
+    )
