@@ -91,7 +91,13 @@ def main(quick: bool = False) -> dict[str, float]:
     ax.set_xlabel("episodes of learning")
     ax.set_ylabel("mean cost of an episode, 90 % interval")
     pyplot.savefig("learn_in_the_occupancy_mdp.png", dpi=110)
-    return {"learned": float(curve[marks[-1]].mean()), "searched": search.mean, "random": random.mean, "optimum": best}
+    return {
+        "learned": float(curve[marks[-1]].mean()),
+        "searched": search.mean,
+        "random": random.mean,
+        "optimum": best,
+        "error": search.standard_error,
+    }
 
 
 if __name__ == "__main__":

@@ -349,7 +349,11 @@ def test_a_process_ends_with_the_exit_code() -> None:
 
 def test_ctrl_c_ends_with_130_and_one_line() -> None:
     args = ["evaluate", "m1-entropy", "--planner", "mcts", "--iterations", "4000", "--trials", "100000"]
-    code = "import sys; from gumdp.cli import main; print('ready', flush=True); sys.exit(main())"
+    code = (  # all is imported and compiled when the signal comes: compiling itself can't be interrupted
+        "import sys, gumdp; from gumdp.cli import main; "
+        "gumdp.evaluate(gumdp.zoo.load('m1-entropy'), gumdp.MCTS(iterations=4000), trials=1); "
+        "print('ready', flush=True); sys.exit(main())"
+    )
     pipe = subprocess.PIPE
     process = subprocess.Popen([sys.executable, "-c", code, *args], stdout=pipe, stderr=pipe, text=True)
     assert process.stdout.readline() == "ready\n"

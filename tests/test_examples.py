@@ -81,7 +81,10 @@ def test_a_decision_takes_no_longer_in_a_hundred_times_as_many_states() -> None:
 
 def test_search_does_at_once_what_learning_takes_many_episodes_for() -> None:
     means = run("learn_in_the_occupancy_mdp")
-    assert means["optimum"] - 0.01 < means["searched"] < means["learned"] < means["random"]
+    slack = 3.0 * means["error"]
+    assert abs(means["searched"] - means["optimum"]) < slack
+    assert means["searched"] < means["learned"] + 2**0.5 * slack
+    assert means["learned"] < means["random"]
 
 
 def test_search_finds_what_the_exact_solver_proves() -> None:

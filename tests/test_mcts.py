@@ -74,7 +74,7 @@ def test_a_time_limit_is_kept_and_used():
 
 
 def test_a_full_tree_grows_no_more_but_still_learns(monkeypatch):
-    monkeypatch.setattr("gumdp.planners.mcts.MEMORY", 64 * 100)
+    monkeypatch.setattr("gumdp.planners.mcts.MEMORY", 68 * 100)
     decision = MCTS.paper(5000).start(M1).act(0)
     assert decision.iterations == decision.visits.sum() == 5000
     assert decision.nodes == 100
@@ -253,5 +253,6 @@ gumdp.{call}
 def test_names_say_what_differs_from_the_defaults():
     assert repr(MCTS(100)) == "MCTS(iterations=100)"
     assert repr(MCTS.paper()) == "MCTS.paper(iterations=4000)"
+    assert repr(MCTS.paper(time_limit=0.5)) == "MCTS.paper(time_limit=0.5)"
     assert repr(MCTS(10, exploration=0.25, reuse=False)) == "MCTS(iterations=10, exploration=0.25, reuse=False)"
     assert repr(MCTS(time_limit=0.5)) == "MCTS(time_limit=0.5)"

@@ -99,7 +99,7 @@ def test_visits_flow_through_the_tree():
 
 
 def test_a_reused_subtree_is_the_subtree():
-    desk = Desk(gumdp.MCTS(400), PROBLEM, 400)
+    desk = Desk(gumdp.MCTS(400, reuse=True), PROBLEM, 400)
     run_search(desk, new_ledger(PROBLEM.score, PROBLEM.shape, PROBLEM.steps), 400, 0, 5)
     before = gumdp.planners.tree.SearchTree.read(desk.tree, 1)
     child = before.children(0, 0)[0]
@@ -123,7 +123,7 @@ def test_a_reused_subtree_is_the_subtree():
 
 
 def test_an_outcome_that_the_search_never_met_starts_a_fresh_tree():
-    desk = Desk(gumdp.MCTS(10), PROBLEM, 10)
+    desk = Desk(gumdp.MCTS(10, reuse=True), PROBLEM, 10)
     reroot(desk.tree, desk.spare, 0, np.uint64(2))
     assert desk.spare.size[0] == 1
     assert desk.spare.plays[0] == 0

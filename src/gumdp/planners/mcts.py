@@ -14,7 +14,7 @@ from gumdp.errors import GumdpError, one_of, real, switch, unknown, whole
 from gumdp.kernels.actors import Cheapest, Uniform
 from gumdp.kernels.callback import original_errors, reraise
 from gumdp.kernels.ledger import Ledger, new_ledger
-from gumdp.kernels.play import next_world
+from gumdp.kernels.play import next_world, start_state
 from gumdp.kernels.search import (
     NOT_A_NUMBER,
     Rules,
@@ -115,8 +115,8 @@ class MCTS(Planner):
         self.keep_tree = switch("MCTS: keep_tree", keep_tree)
 
     @classmethod
-    def paper(cls, iterations: int = 4000, **options: Any) -> MCTS:
-        """The paper's algorithm to the letter.
+    def paper(cls, iterations: int | None = None, **options: Any) -> MCTS:
+        """The paper's algorithm to the letter; 4000 iterations if neither they nor a time limit are given.
 
         UCB1 with the constant √2 on the objective as scored, one node an iteration, uniform rollouts to the
         horizon, mean back-up, a fresh tree for each decision, the most visited action.
@@ -124,6 +124,8 @@ class MCTS(Planner):
         >>> MCTS.paper()
         MCTS.paper(iterations=4000)
         """
+        if iterations is None and options.get("time_limit") is None:
+            iterations = 4000
         return cls(iterations, **{**PAPER, **options})
 
     def __repr__(self) -> str:
@@ -239,6 +241,16 @@ class Desk:
                 self.tree = old
 
     @original_errors()
+    def compile(self, ledger: Ledger) -> None:
+        """Have the search compiled before the clock of the first decision starts."""
+        problem = self.problem
+        state = start_state(problem.model.world(), np.uint64(0))
+        search(
+            problem.model.world(), problem.score, self.actor, ledger, self.tree, self.tables, self.rules,
+            problem.weights, np.uint64(problem.horizon), state, np.uint64(0), 0, self.rng, np.zeros(1, np.uint8),
+        )  # fmt: skip
+
+    @original_errors()
     def search(
         self,
         ledger: Ledger,
@@ -303,6 +315,8 @@ class _SearchPolicy(Policy):
             desk.rng = np.uint64(dice) if k == 0 else np.uint64(spread(np.uint64(dice), np.uint64(k)))
         for _ in self._desks[1:]:
             self._ledgers.append(new_ledger(problem.score, problem.shape, problem.steps))
+        if planner.time_limit is not None:
+            self._desks[0].compile(self._ledger)
 
     def decide(self, state: Any) -> Decision:
         began = time.perf_counter()
