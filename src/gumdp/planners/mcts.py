@@ -243,8 +243,8 @@ class Desk:
     @original_errors()
     def compile(self, ledger: Ledger) -> None:
         """Have the search compiled before the clock of the first decision starts."""
-        problem = self.problem
-        state = start_state(problem.model.world(), np.uint64(0))
+        problem, model = self.problem, self.problem.model
+        state = model.state(model.public(start_state(model.world(), np.uint64(0))))
         search(
             problem.model.world(), problem.score, self.actor, ledger, self.tree, self.tables, self.rules,
             problem.weights, np.uint64(problem.horizon), state, np.uint64(0), 0, self.rng, np.zeros(1, np.uint8),
