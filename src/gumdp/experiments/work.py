@@ -19,7 +19,7 @@ from gumdp.planners.base import Planner
 from gumdp.problem import Problem
 from gumdp.seeding import streams
 
-BOUNDING = 5.0  # seconds for the lower bound of a problem
+BOUNDING = 3.0  # seconds for the lower bound of a problem
 BUILT = 32  # problems and planners kept for the next trials of the same cells
 
 
