@@ -22,11 +22,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "m3-adversarial": {},
 }
 BUDGETS = (10, 20, 50, 100, 500, 1000, 2000, 3000, 4000)
-THINNED = (
-    1000,
-    2000,
-    3000,
-)  # budgets that the curve of our own search leaves out: it is flat there, and they cost most
+THINNED = (1000, 2000, 3000)  # that the curve of our own search leaves out: it is flat there, and they cost most
 BASELINES = ("random", "solver")
 QUICK = (10, 50, 200)
 
