@@ -8,6 +8,8 @@ STUDY ?= results/study
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+TOOLS := $(VENV)/.tools
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: help run test bench study docs figures lint format clean
 
@@ -27,13 +29,18 @@ $(READY): pyproject.toml
 		{ echo "gumdp needs Python 3.11 or newer; name one with: make PYTHON=python3.12"; exit 1; }
 	@echo "Setting up $(VENV) (once; again when pyproject.toml changes)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
+	@$(INSTALL) --editable .
+	@touch $@
+
+$(TOOLS): $(READY)
+	@echo "Adding what tests and documentation need"
+	@$(INSTALL) --editable '.[dev,docs]'
 	@touch $@
 
 run: $(READY)
 	$(BIN)/gumdp reproduce --out results
 
-test: $(READY)
+test: $(TOOLS)
 	$(BIN)/python -m pytest -n $(JOBS)
 
 bench: $(READY)
@@ -51,7 +58,7 @@ study: $(READY)
 		mv $(STUDY)/certificate $(STUDY)/certificates/$$each.json; done
 	$(BIN)/python -m studies.report $(STUDY)
 
-docs: $(READY)
+docs: $(TOOLS)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html"
 
@@ -59,12 +66,12 @@ figures: $(READY)
 	$(BIN)/python docs/figures.py
 	$(BIN)/python docs/tables.py
 
-lint: $(READY)
+lint: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: $(READY)
+format: $(TOOLS)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

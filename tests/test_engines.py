@@ -60,26 +60,27 @@ def test_a_worker_process_gives_the_same_values_and_is_replaced_when_it_dies() -
     worker = WorkerProcess()
     try:
         job = Job(0, CELL, range(3))
-        first = worker.play(job)
+        first = worker.perform(job)
         os.kill(worker._process.pid, signal.SIGKILL)
         worker._process.wait()
-        again = worker.play(job)
+        again = worker.perform(job)
     finally:
         worker.end()
     direct = next(Local(1).play(iter([job]), [CELL]))
-    assert [o.value for o in first] == [o.value for o in again] == [o.value for o in direct.outcomes]
+    assert [o.value for o in first.outcomes] == [o.value for o in again.outcomes] == [o.value for o in direct.outcomes]
 
 
 def test_a_worker_process_that_always_dies_fails_its_trials_only(monkeypatch) -> None:
     worker = WorkerProcess(("no_such_module_anywhere",))
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    outcomes = worker.play(Job(0, CELL, range(2)))
-    assert ["died 3 times" in o.error for o in outcomes] == [True, True]
+    done = worker.perform(Job(0, CELL, range(2)))
+    assert ["died 3 times" in o.error for o in done.outcomes] == [True, True]
+    assert "died 3 times" in worker.perform(Job(0, CELL, range(0))).error
 
 
 def test_a_worker_process_ends_with_its_pipe() -> None:
     worker = WorkerProcess()
-    worker.play(Job(0, CELL, range(1)))
+    worker.perform(Job(0, CELL, range(1)))
     process = worker._process
     process.stdin.close()
     process.stdout.close()

@@ -18,8 +18,7 @@ from typing import Any
 
 from gumdp.errors import GumdpError, whole
 from gumdp.experiments.cell import Cell
-from gumdp.experiments.job import Done, Job
-from gumdp.experiments.outcome import Outcome
+from gumdp.experiments.job import Done, Job, failed
 from gumdp.experiments.version import version
 
 QUEUE = 2  # jobs sent for each core of the cluster
@@ -63,9 +62,7 @@ class Ray:
             message = str(error.cause)
         except self._ray.exceptions.RayError as error:
             message = f"its worker died {RETRIES + 1} times: {str(error).strip().splitlines()[0]}"
-        if not job.trials:
-            return Done(job, error=message)
-        return Done(job, [Outcome(k, float("nan"), 0.0, message) for k in job.trials])
+        return failed(job, message)
 
     def doing(self) -> list[tuple[str, str]]:
         return sorted({(job.cell.label, "on the cluster:") for job in list(self._sent.values())})[:4]
@@ -105,19 +102,13 @@ def play_remotely(job: Job, modules: tuple[str, ...], expected: str) -> Done:
     import numpy as np
 
     from gumdp.experiments.experiment import import_modules
-    from gumdp.experiments.work import bound, play
+    from gumdp.experiments.work import perform
 
     if version() != expected:
         where = socket.gethostname()
         raise GumdpError(f"the node {where} has gumdp {version()}, and this run needs {expected}: install the same.")
     import_modules(modules)
-    bench = _bench()
-    problem = bench.problem(job.cell)
-    if not job.trials:
-        return Done(job, finding=bound(problem))
-    planner = bench.planner(job.cell)
-    bench.compiled(job.cell)  # so that compiling does not count as playing
-    return Done(job, play(problem, planner, job.cell.seed, job.trials, np.zeros(1, np.uint8), job.keep))
+    return perform(_bench(), job, np.zeros(1, np.uint8))
 
 
 @functools.cache

@@ -32,6 +32,13 @@ class Done:
     error: str | None = None  # of a bound
 
 
+def failed(job: Job, message: str) -> Done:
+    """A job of which nothing came."""
+    if not job.trials:
+        return Done(job, error=message)
+    return Done(job, [Outcome(k, float("nan"), 0.0, message) for k in job.trials])
+
+
 @dataclass
 class Progress:
     """How far a cell is: counts and running moments, whatever the number of trials."""

@@ -1,4 +1,4 @@
-"""The local engine: compiled trials on threads, interpreted ones on processes, all cores."""
+"""The local engine: compiled trials on threads, the rest on processes, all cores."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ import numpy as np
 
 from gumdp.errors import whole
 from gumdp.experiments.cell import Cell
-from gumdp.experiments.job import Done, Job
-from gumdp.experiments.outcome import Outcome
+from gumdp.experiments.job import Done, Job, failed
 from gumdp.experiments.process import WorkerProcess
-from gumdp.experiments.work import Bench, bound, play
+from gumdp.experiments.work import Bench, perform
 
 QUEUE = 2  # jobs waiting for each worker, so that none is idle while results are stored
 AHEAD = 12  # cells that are prepared before their turn
@@ -24,7 +23,7 @@ AHEAD = 12  # cells that are prepared before their turn
 
 class Local:
     """This machine. Compiled trials let go of the interpreter and run at the same time in threads of this process.
-    For others each thread has a process of its own to send them to. One more thread goes ahead of the others and
+    For others, and for bounds, each thread has a process of its own to send them to. One more thread goes ahead of the others and
     compiles and solves what the next cells need, so that cores are not idle while that goes on."""
 
     name = "local"
@@ -77,28 +76,24 @@ class Local:
                 self._bench.compiled(cell)
 
     def _work(self, job: Job) -> Done:
-        """Play a job on this thread, or send it to this thread's process."""
+        """Do a job on this thread, or send it to this thread's process."""
         if self._stop[0]:
             return Done(job)
-        if not job.trials:
+        if not job.trials:  # what a bound compiles must not keep the searches from compiling
             with self._at(job.cell.problem_label, "bounding"):
-                return self._bound(job)
+                return self._do(job, apart=True)
         try:
-            problem, planner = self._bench.problem(job.cell), self._bench.planner(job.cell)
             compiled = self._bench.compiled(job.cell)
         except Exception as error:
-            return Done(job, [Outcome(k, float("nan"), 0.0, str(error)) for k in job.trials])
+            return failed(job, str(error))
         with self._at(job.cell.label, PHASES.get(job.cell.planner, "playing")):
-            if compiled or self.workers == 1:
-                return Done(job, play(problem, planner, job.cell.seed, job.trials, self._stop, job.keep))
-            process = self._processes.setdefault(threading.get_ident(), WorkerProcess(self.modules))
-            return Done(job, [] if self._stop[0] else process.play(job))
+            return self._do(job, apart=not compiled)
 
-    def _bound(self, job: Job) -> Done:
-        try:
-            return Done(job, finding=bound(self._bench.problem(job.cell)))
-        except Exception as error:
-            return Done(job, error=f"{type(error).__name__}: {error}")
+    def _do(self, job: Job, apart: bool) -> Done:
+        if not apart or self.workers == 1:
+            return perform(self._bench, job, self._stop)
+        process = self._processes.setdefault(threading.get_ident(), WorkerProcess(self.modules))
+        return Done(job) if self._stop[0] else process.perform(job)
 
     @contextlib.contextmanager
     def _at(self, cell: str, what: str) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Worker processes for trials that need the interpreter: started fresh, told by pipe, replaced when they die.
+"""Worker processes for what needs the interpreter or compiles for long: started fresh, told by pipe, replaced when they die.
 
 ``python -m gumdp.experiments.process`` is the other end. A worker ends when its pipe does, so that it never
 outlives the run that started it.
@@ -14,14 +14,13 @@ import sys
 import threading
 from typing import Any
 
-from gumdp.experiments.job import Job
-from gumdp.experiments.outcome import Outcome
+from gumdp.experiments.job import Done, Job, failed
 
 ATTEMPTS = 3  # a job is given to so many processes before its trials count as failed
 
 
 class WorkerProcess:
-    """A process that plays one job after another."""
+    """A process that does one job after another."""
 
     def __init__(self, modules: tuple[str, ...] = ()) -> None:
         self.modules = modules
@@ -29,28 +28,28 @@ class WorkerProcess:
         self._over = False
         self._lock = threading.Lock()  # between starting and ending, which come from different threads
 
-    def play(self, job: Job) -> list[Outcome]:
-        """The outcomes of ``job``; none if the process was ended meanwhile."""
+    def perform(self, job: Job) -> Done:
+        """What came of ``job``; nothing if the process was ended meanwhile."""
         code = None
         for _ in range(ATTEMPTS):
             process = self._start()
             if process is None:
-                return []
+                return Done(job)
             try:
                 assert process.stdin is not None
                 assert process.stdout is not None
                 pickle.dump(job, process.stdin)
                 process.stdin.flush()
-                outcomes: list[Outcome] = pickle.load(process.stdout)
-                return outcomes
+                done: Done = pickle.load(process.stdout)
+                return done
             except (EOFError, OSError, ValueError, pickle.UnpicklingError):
                 code = _bury(process)
                 with self._lock:
                     self._process = None
         if self._over:
-            return []
+            return Done(job)
         message = f"the worker process died {ATTEMPTS} times, the last time with the exit code {code}."
-        return [Outcome(k, float("nan"), 0.0, message) for k in job.trials]
+        return failed(job, message)
 
     def end(self) -> None:
         """Stop the process, whatever it does, for good."""
@@ -87,7 +86,7 @@ def _bury(process: subprocess.Popen[bytes]) -> int:
 
 
 def serve(modules: list[str]) -> None:
-    """Play jobs from standard input until it ends."""
+    """Do jobs from standard input until it ends."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what an objective prints must not come between the answers
     requests = _Requests()
@@ -95,15 +94,12 @@ def serve(modules: list[str]) -> None:
     import numpy as np
 
     from gumdp.experiments.experiment import import_modules
-    from gumdp.experiments.work import Bench, play
+    from gumdp.experiments.work import Bench, perform
 
     import_modules(modules)
     bench, stop = Bench(), np.zeros(1, np.uint8)
     while True:
-        job = requests.next()
-        problem, planner = bench.problem(job.cell), bench.planner(job.cell)
-        outcomes = play(problem, planner, job.cell.seed, job.trials, stop, job.keep)
-        pickle.dump(outcomes, answers)
+        pickle.dump(perform(bench, requests.next(), stop), answers)
         answers.flush()
 
 

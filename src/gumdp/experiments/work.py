@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gumdp.evaluation import play_trial
 from gumdp.experiments.cell import Cell
+from gumdp.experiments.job import Done, Job
 from gumdp.experiments.outcome import Outcome
 from gumdp.objectives.interpreted import InterpretedScore
 from gumdp.planners.base import Planner
@@ -86,6 +87,15 @@ def _uses_interpreter(record: Any) -> bool:
     return isinstance(record, InterpretedScore) or any(_uses_interpreter(part) for part in parts)
 
 
+def perform(bench: Bench, job: Job, stop: NDArray[np.uint8]) -> Done:
+    """Do a job, whatever it is, on this thread."""
+    if not job.trials:
+        return _bound(bench, job)
+    problem, planner = bench.problem(job.cell), bench.planner(job.cell)
+    bench.compiled(job.cell)  # so that compiling does not count as playing
+    return Done(job, play(problem, planner, job.cell.seed, job.trials, stop, job.keep))
+
+
 def play(
     problem: Problem,
     planner: Planner,
@@ -153,14 +163,19 @@ def _play_kept(
     return Outcome(k, trial.value, trial.seconds, kept=kept)
 
 
-def bound(problem: Problem) -> dict[str, Any]:
+def _bound(bench: Bench, job: Job) -> Done:
     """A certified lower bound of what any policy can attain, as plain data."""
     import gumdp
 
-    began = time.perf_counter()
-    found = gumdp.lower_bound(problem, time_limit=BOUNDING)
-    spent = time.perf_counter() - began
-    return {"value": float(found.value), "method": found.method, "level": float(found.level), "seconds": spent}
+    try:
+        problem = bench.problem(job.cell)
+        began = time.perf_counter()
+        found = gumdp.lower_bound(problem, time_limit=BOUNDING)
+        spent = time.perf_counter() - began
+    except Exception as error:
+        return Done(job, error=f"{type(error).__name__}: {error}")
+    finding = {"value": float(found.value), "method": found.method, "level": float(found.level), "seconds": spent}
+    return Done(job, finding=finding)
 
 
 def _sentence(error: Exception | None) -> str:

@@ -124,6 +124,7 @@ def make(section: Section, name: str) -> tuple[str, bytes]:
         FIGURES[name](section, figure.add_subplot())
         text, picture = io.StringIO(), io.BytesIO()
         figure.savefig(text, format="svg", metadata={"Date": None}, transparent=True)
+        figure.set_layout_engine("none")  # it has been laid out
         figure.savefig(picture, format="png", facecolor="white", metadata={"Software": None})
     return text.getvalue(), picture.getvalue()
 

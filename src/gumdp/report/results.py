@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ class CellResult:
     values: Array
     seconds: float  # of all trials together
     failures: int
+    _intervals: dict[tuple[float, str], tuple[float, float]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def mean(self) -> float:
@@ -34,7 +35,11 @@ class CellResult:
 
     def interval(self, level: float = 0.9, method: str = "bca") -> tuple[float, float]:
         """A bootstrap interval of the mean: BCa, or ``percentile`` as in the paper."""
-        return statistics.bootstrap(self.values, level, method) if self.values.size else (float("nan"), float("nan"))
+        if not self.values.size:
+            return float("nan"), float("nan")
+        if (level, method) not in self._intervals:  # each is asked for by several tables and figures
+            self._intervals[level, method] = statistics.bootstrap(self.values, level, method)
+        return self._intervals[level, method]
 
     @property
     def iterations(self) -> int | None:
