@@ -1,15 +1,15 @@
-"""Learn in the occupancy MDP with a small tabular learner, and compare it with search and with the optimum.
+"""Learn in the occupancy MDP with an RL library, and compare it with search and with the optimum.
 
+    pip install 'gumdp[learning]'
     python examples/learn_in_the_occupancy_mdp.py
 
-The learner knows nothing of the problem but what the Gymnasium environment shows it: the state, the running occupancy
-and the time. It keeps a table of action values for each situation that it met, which is enough for short horizons.
+PPO of Stable-Baselines3 knows nothing of the problem but what the Gymnasium environment shows it: the state, the
+running occupancy and the time. The search has the model instead, and has learned nothing before its first step.
 """
 
 from __future__ import annotations
 
 import sys
-from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -17,86 +17,66 @@ from matplotlib import pyplot
 
 import gumdp
 
-HORIZON = 5
+HORIZON = 8
+ENVIRONMENTS, STEPS = 8, 256  # PPO learns from so many at a time, after so many steps of each
 
 
-def situation(observation: dict[str, Any]) -> tuple[int, int, bytes]:
-    return int(observation["time"]), int(observation["state"]), observation["occupancy"].tobytes()
+def learner(problem: gumdp.Problem, seed: int = 0) -> Any:
+    """PPO with a small network, on the environment that the occupancy MDP is."""
+    import torch
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.env_util import make_vec_env
+
+    torch.set_num_threads(1)  # the networks are tiny
+    environments = make_vec_env(lambda: gumdp.OccupancyEnv(problem), ENVIRONMENTS, seed=seed)
+    return PPO(
+        "MultiInputPolicy", environments, gamma=1.0, n_steps=STEPS, batch_size=256, learning_rate=1e-3,
+        ent_coef=0.001, seed=seed, device="cpu",
+    )  # fmt: skip
 
 
-class Learner:
-    """Every-visit Monte-Carlo control with running mean returns, exploring less and less."""
-
-    def __init__(self, env: gumdp.OccupancyEnv, episodes: int, seed: int = 0) -> None:
-        self.env, self.episodes, self.seed, self.done = env, episodes, seed, 0
-        self.rng = np.random.default_rng(seed)
-        self.actions = int(env.action_space.n)
-        self.values: dict[Any, np.ndarray] = defaultdict(lambda: np.zeros(self.actions))
-        self.visits: dict[Any, np.ndarray] = defaultdict(lambda: np.zeros(self.actions))
-
-    def train(self, until: int) -> None:
-        """Learn until so many of the episodes are over."""
-        for episode in range(self.done, until):
-            path, total = self.episode(max(0.05, 1.0 - episode / (0.7 * self.episodes)), episode)
-            for key, action in path:
-                self.visits[key][action] += 1
-                step = max(0.02, 1.0 / self.visits[key][action])
-                self.values[key][action] += (total - self.values[key][action]) * step
-        self.done = until
-
-    def episode(self, randomness: float, number: int, seed: int | None = None) -> tuple[list[Any], float]:
-        """The (situation, action) pairs of an episode, and its return."""
-        observation, _ = self.env.reset(seed=self.seed if number == 0 else seed)
-        path, total, over = [], 0.0, False
+def costs(problem: gumdp.Problem, model: Any, episodes: int) -> np.ndarray:
+    """What fresh episodes cost, if the learned policy always takes its likeliest action."""
+    env, found = gumdp.OccupancyEnv(problem), []
+    for k in range(episodes):
+        observation, _ = env.reset(seed=10_000 + k)
+        over = False
         while not over:
-            key = situation(observation)
-            chance = self.rng.random() < randomness
-            action = int(self.rng.integers(self.actions)) if chance else int(self.values[key].argmax())
-            path.append((key, action))
-            observation, reward, over, _, _ = self.env.step(action)
-            total += reward
-        return path, total
-
-    def test(self, episodes: int) -> np.ndarray:
-        """The costs of episodes without randomness."""
-        return np.array([-self.episode(0.0, 1, seed=10_000 + k)[1] for k in range(episodes)])
-
-
-def train(env: gumdp.OccupancyEnv, episodes: int, seed: int = 0) -> dict[Any, np.ndarray]:
-    """The action values of each situation that was met in so many episodes."""
-    learner = Learner(env, episodes, seed)
-    learner.train(episodes)
-    return learner.values
+            action, _ = model.predict(observation, deterministic=True)
+            observation, reward, over, _, _ = env.step(int(action))
+        found.append(-reward)
+    return np.array(found)
 
 
 def main(quick: bool = False) -> dict[str, float]:
     problem = gumdp.zoo.load("m1-entropy", horizon=HORIZON)
-    marks = (300, 3000) if quick else (100, 300, 1000, 3000, 10_000, 30_000)
-    tests = 500 if quick else 2000
-    learner = Learner(gumdp.OccupancyEnv(problem), marks[-1])
-    curve = {}
-    for mark in marks:
-        learner.train(mark)
-        curve[mark] = learner.test(tests)
-    search = gumdp.evaluate(problem, gumdp.MCTS(iterations=200), trials=tests, seed=0)
-    random = gumdp.evaluate(problem, gumdp.Random(), trials=tests, seed=0)
+    rounds = (1, 8) if quick else (1, 2, 4, 8, 16, 32, 64)
+    tests = 100 if quick else 1000
+    model, curve = learner(problem), {}
+    for number in rounds:
+        model.learn(number * ENVIRONMENTS * STEPS - model.num_timesteps, reset_num_timesteps=False)
+        curve[model.num_timesteps // HORIZON] = costs(problem, model, tests)
+    episodes = max(curve)
+    search = gumdp.evaluate(problem, gumdp.MCTS(iterations=200), trials=10 * tests, seed=0)
+    random = gumdp.evaluate(problem, gumdp.Random(), trials=10 * tests, seed=0)
     best = gumdp.solve_exact(problem).value
-    print(f"{len(learner.values)} situations met in {marks[-1]} episodes of {HORIZON} steps")
+    error = curve[episodes].std(ddof=1) / np.sqrt(tests)
     print(f"random      {random.mean:.4f} ± {random.standard_error:.4f}")
-    print(f"learned     {curve[marks[-1]].mean():.4f} ± {curve[marks[-1]].std() / np.sqrt(tests):.4f}")
-    print(f"searched    {search.mean:.4f} ± {search.standard_error:.4f}")
+    print(f"learned     {curve[episodes].mean():.4f} ± {error:.4f}, from {episodes} episodes of {HORIZON} steps")
+    print(f"searched    {search.mean:.4f} ± {search.standard_error:.4f}, from none")
     print(f"the optimum {best:.4f}")
     levels = {"random": random.mean, "searched, nothing learned before": search.mean, "the optimum": best}
-    ax = gumdp.plot.budget({"learned": curve}, levels=levels)
+    ax = gumdp.plot.budget({"learned by PPO": curve}, levels=levels)
     ax.set_xlabel("episodes of learning")
     ax.set_ylabel("mean cost of an episode, 90 % interval")
     pyplot.savefig("learn_in_the_occupancy_mdp.png", dpi=110)
     return {
-        "learned": float(curve[marks[-1]].mean()),
+        "learned": float(curve[episodes].mean()),
         "searched": search.mean,
         "random": random.mean,
         "optimum": best,
-        "error": search.standard_error,
+        "learned error": float(error),
+        "searched error": search.standard_error,
     }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import gumdp
 from gumdp.cli import main
 from gumdp.experiments.cell import Cell
 from gumdp.experiments.cluster import play_remotely
@@ -68,6 +69,13 @@ def test_a_worker_process_gives_the_same_values_and_is_replaced_when_it_dies() -
         worker.end()
     direct = next(Local(1).play(iter([job]), [CELL]))
     assert [o.value for o in first.outcomes] == [o.value for o in again.outcomes] == [o.value for o in direct.outcomes]
+
+
+def test_bounds_come_from_a_process_of_their_own() -> None:
+    options = {"objective": "linear", "horizon": 5}
+    cell = Cell("random-small", "random", options)
+    done = next(Local(2).play(iter([Job(0, cell, range(0))]), [cell]))
+    assert done.finding["value"] == pytest.approx(gumdp.solve_exact(gumdp.zoo.load("random-small", **options)).value)
 
 
 def test_a_worker_process_that_always_dies_fails_its_trials_only(monkeypatch) -> None:

@@ -80,11 +80,11 @@ def test_a_decision_takes_no_longer_in_a_hundred_times_as_many_states() -> None:
 
 
 def test_search_does_at_once_what_learning_takes_many_episodes_for() -> None:
+    pytest.importorskip("stable_baselines3", reason="needs gumdp[learning]")
     means = run("learn_in_the_occupancy_mdp")
-    slack = 3.0 * means["error"]
-    assert abs(means["searched"] - means["optimum"]) < slack
-    assert means["searched"] < means["learned"] + 2**0.5 * slack
-    assert means["learned"] < means["random"]
+    assert means["optimum"] - 3.0 * means["searched error"] < means["searched"]
+    assert means["searched"] < means["learned"] - 3.0 * means["learned error"]
+    assert means["learned"] + 3.0 * means["learned error"] < means["random"]
 
 
 def test_search_finds_what_the_exact_solver_proves() -> None:

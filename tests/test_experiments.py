@@ -317,11 +317,11 @@ def test_bounds_are_found_once_and_stored(tmp_path: Path, monkeypatch) -> None:
 
     monkeypatch.setattr(gumdp, "lower_bound", made_up, raising=False)
     plan = Experiment.grid([{"name": "m1-entropy", "horizon": [5, 6]}], ["random", "greedy"], trials=2)
-    summary = run(plan, tmp_path, bounds=True)
+    summary = run(plan, tmp_path, Local(1), bounds=True)
     assert summary.played == 8
     assert summary.failures == ("m1-entropy(horizon=6): there is no lower bound: GumdpError: nothing is known",)
     assert sorted(asked) == [5, 6]
-    run(plan, tmp_path, bounds=True)
+    run(plan, tmp_path, Local(1), bounds=True)
     assert sorted(asked) == [5, 6, 6]  # what is known is not asked again
     with Store.read(tmp_path) as store:
         assert store.finding("bound", "m1-entropy(horizon=5)")["value"] == 0.25

@@ -23,8 +23,8 @@ AHEAD = 12  # cells that are prepared before their turn
 
 class Local:
     """This machine. Compiled trials let go of the interpreter and run at the same time in threads of this process.
-    For others, and for bounds, each thread has a process of its own to send them to. One more thread goes ahead of the others and
-    compiles and solves what the next cells need, so that cores are not idle while that goes on."""
+    For others, and for bounds, each thread has a process of its own to send them to. One more thread goes ahead of
+    the others and compiles and solves what the next cells need, so that cores are not idle while that goes on."""
 
     name = "local"
     portion = 0.05

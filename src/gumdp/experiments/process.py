@@ -1,4 +1,4 @@
-"""Worker processes for what needs the interpreter or compiles for long: started fresh, told by pipe, replaced when they die.
+"""Worker processes for what needs the interpreter or compiles for long: told by pipe, replaced when they die.
 
 ``python -m gumdp.experiments.process`` is the other end. A worker ends when its pipe does, so that it never
 outlives the run that started it.

@@ -171,4 +171,4 @@ def _bound(section: Section, axes: Any) -> None:
 
 def _legend(axes: Any) -> None:
     if axes.get_legend_handles_labels()[1]:
-        axes.legend(loc="best", fontsize=8)
+        axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, fontsize=8, borderpad=0.2)
