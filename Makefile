@@ -48,7 +48,7 @@ bench: $(READY)
 
 # Trials that are there already are kept. Those with a time limit are played one at a time: each has the machine to itself.
 study: $(READY)
-	for each in settings others unseen ablation; do \
+	for each in settings others unseen ablation candidates leaves; do \
 		$(BIN)/gumdp run studies/$$each.toml --out $(STUDY)/$$each || exit 1; done
 	for each in time-1ms time-10ms time-100ms; do \
 		$(BIN)/gumdp run studies/$$each.toml --out $(STUDY)/$$each --workers 1 || exit 1; done

@@ -49,13 +49,16 @@ class Played:
 
 
 class Folder:
-    """The cells in a folder of results, of the version of the code that ran last; none if there is no folder."""
+    """The cells in folders of results, of the version of the code that ran last in each; none if there are none."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, *paths: Path) -> None:
         self.cells: list[Played] = []
         self.version = ""
-        if not (path / FILE).is_file():
-            return
+        for path in paths:
+            if (path / FILE).is_file():
+                self._read(path)
+
+    def _read(self, path: Path) -> None:
         with Store.read(path) as store:
             self.version = next(iter(store.versions()), "")
             by_digest: dict[str, Played] = {}
@@ -65,7 +68,7 @@ class Folder:
                     played = by_digest.setdefault(row["cell"], Played(_cell(row)))
                     played.values[row["trial"]] = row["value"]
                     played.seconds.append(row["seconds"])
-        self.cells = [played for played in by_digest.values() if len(played.values) > 1]
+        self.cells += [played for played in by_digest.values() if len(played.values) > 1]
 
     def find(self, problem: str, planner: str, **options: Any) -> Played | None:
         """The cell of exactly these options, by the label of its problem."""

@@ -17,7 +17,7 @@ from studies.figures import AXES, curves, draw
 STUDIES = Path(__file__).parent
 DOCS = STUDIES.parent / "docs"
 LIMITS = {"time-1ms": 0.001, "time-10ms": 0.01, "time-100ms": 0.1}
-FEW, MANY = 100, 4000
+FEW, MORE, MANY = 100, 400, 4000
 
 
 def page(results: Path, images: Path) -> str:
@@ -29,6 +29,7 @@ def page(results: Path, images: Path) -> str:
     parts += equal_time(results)
     parts += other_problems(results)
     parts += changes(Folder(results / "ablation"))
+    parts += left_out(Folder(results / "candidates", results / "leaves"))
     parts += proofs(results / "certificates")
     parts.append((STUDIES / "closing.md").read_text(encoding="utf-8"))
     parts += origin(results)
@@ -98,18 +99,33 @@ def other_problems(results: Path) -> Iterator[str]:
 
 def changes(folder: Folder) -> Iterator[str]:
     """One thing changed at a time."""
-    found = folder.problems()
+    if folder.cells:
+        yield "## One thing changed at a time"
+        yield from with_changes(folder, FEW)
+
+
+def left_out(folder: Folder) -> Iterator[str]:
+    """Candidates that are not in the search."""
+    if folder.cells:
+        yield (STUDIES / "candidates.md").read_text(encoding="utf-8")
+        yield from with_changes(folder, FEW)
+        yield from with_changes(folder, MORE)
+
+
+def with_changes(folder: Folder, budget: int) -> Iterator[str]:
+    """Tables of the cells of ``budget`` iterations: the paper's settings, then others."""
+    cells = [played for played in folder.cells if played.cell.planner_options.get("iterations") == budget]
+    found = [p for p in folder.problems() if folder.find(p, "mcts", iterations=budget)]
     groups = [[p for p in found if p in NINE], [p for p in found if p not in NINE]]
     if any(groups):
-        yield "## One thing changed at a time"
         yield (
-            f"Each row is `MCTS({FEW})` with one option changed: the difference of its mean to the first row, in the\n"
-            f"same trials{tables.trials_of(folder.cells)}. **↓** means that the change is better, **↑** that it is\n"
+            f"Each row is `MCTS({budget})` with one option changed: the difference of its mean to the first row, in\n"
+            f"the same trials{tables.trials_of(cells)}. **↓** means that the change is better, **↑** that it is\n"
             "worse (one-sided tests at 95 %), no mark that neither is shown. *Time* is that of a decision, relative."
         )
     for group in groups:
         if group:
-            yield tables.ablation(folder, group, FEW)
+            yield tables.ablation(folder, group, budget)
 
 
 def proofs(folder: Path) -> Iterator[str]:

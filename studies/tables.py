@@ -31,12 +31,12 @@ def versus(pairs: Sequence[tuple[Played, Played]], ours: str, theirs: str) -> st
 
 
 def ablation(folder: Folder, problems: Sequence[str], budget: int) -> str:
-    """What each change does to the mean, a row a change, a column a problem."""
+    """What each change does to the mean with ``budget`` iterations, a row a change, a column a problem."""
     usual = {p: found for p in problems if (found := folder.find(p, "mcts", iterations=budget))}
     changes: dict[str, dict[str, Played]] = {}
     for played in folder.cells:
-        options = {k: v for k, v in played.cell.planner_options.items() if k != "iterations"}
-        if options and played.cell.problem_label in usual:
+        options = dict(played.cell.planner_options)
+        if options.pop("iterations", None) == budget and options and played.cell.problem_label in usual:
             changes.setdefault(change(options), {})[played.cell.problem_label] = played
     rows = [("as it is", *(f"{usual[p].mean:.3g}" for p in usual), "", "1")]
     for label, by_problem in changes.items():

@@ -1,24 +1,24 @@
 """The study of the planner: its files are experiments, and its page says what is in the folders."""
 
 import json
-import sys
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from studies import data, report, tables
 
 from gumdp.experiments.cell import Cell
 from gumdp.experiments.outcome import Outcome
 from gumdp.experiments.reading import read_experiment
 from gumdp.experiments.store import Store
+from studied import ROOT, registered
 
-ROOT = Path(__file__).parents[1]
+__all__ = ["registered"]
 FILES = sorted((ROOT / "studies").glob("*.toml"))
-sys.path.insert(0, str(ROOT))  # ``studies`` is run from the project's folder and not installed
-
-from studies import data, report, tables  # noqa: E402
-
 TRIALS = 8
+
+pytestmark = pytest.mark.usefixtures("registered")
 
 
 def fill(folder: Path, cells: list[Cell], gain: float = 0.1) -> None:
@@ -42,7 +42,7 @@ def test_a_file_of_the_study_is_an_experiment_of_fresh_trials(path: Path) -> Non
     assert plan.name == path.stem
     assert {cell.seed for cell in plan.cells} == {1}
     assert plan.trials == {"time-10ms": 20, "time-100ms": 5}.get(path.stem, 200)
-    if path.stem in ("settings", "time-1ms", "time-10ms", "time-100ms"):
+    if path.stem in ("settings", "candidates", "time-1ms", "time-10ms", "time-100ms"):
         assert {cell.problem_label for cell in plan.cells} == set(data.NINE)
 
 
@@ -65,14 +65,29 @@ def test_the_page_has_a_section_for_each_folder_and_none_for_others(tmp_path: Pa
     fill(tmp_path / "unseen", cells_of("unseen", {"queue-fairness"}), gain=-0.1)
     fill(tmp_path / "time-1ms", cells_of("time-1ms", {"m1-entropy"}), gain=0.0)
     fill(tmp_path / "ablation", cells_of("ablation", {"m1-entropy"})[:3])
+    fill(tmp_path / "candidates", cells_of("candidates", {"m1-entropy", "taxi-entropy"}))
+    fill(tmp_path / "leaves", cells_of("leaves", {"m1-entropy"}))
     report.main([str(tmp_path), "--docs", str(docs)])
     text = (docs / "planning.md").read_text(encoding="utf-8")
     assert "`MCTS(100)` is better on 2, not worse on none, worse on none of 2 (8 trials)" in text
     assert "`MCTS(100)` is better on none, not worse on none, worse on 1 of 1 (8 trials)" in text
-    for heading in ("A fortieth of the budget", "The same budget", "The same time", "Other problems", "One thing"):
+    for heading in (
+        "A fortieth of the budget",
+        "The same budget",
+        "The same time",
+        "Other problems",
+        "One thing",
+        "What was tried",
+    ):
         assert f"## {heading}" in text, heading
     assert "10 ms a decision" not in text
     assert "`paired=False`" in text
+    few, more = text.split("Each row is `MCTS(400)`")
+    for table in (few, more):
+        assert re.search(r"\| `root='halving'` \| \*\*\+0.1 ↑\*\* \| \*\*\+0.1 ↑\*\* \| 0 ↓ 2 ↑ \| 1 \|", table)
+        assert re.search(r"\| `leaf='average'` \| \*\*\+0.1 ↑\*\* \| – \| 0 ↓ 1 ↑ \| 1 \|", table)
+    assert "`rollout='solver'` |" in few
+    assert "`rollout='solver'` |" not in more
     for name in ("planning-iterations", "planning-seconds"):
         assert (docs / "images" / f"{name}.png").stat().st_size > 5_000
 

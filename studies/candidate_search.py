@@ -1,0 +1,143 @@
+"""The search with one thing changed: kernels of the study, which the library itself can do without.
+
+Whatever is not changed is the library's own code.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from candidate_parts import carry, choose, grow, imagine, learn, line_up, survivor
+
+from gumdp.kernels.ledger import commit, recall, settle, worth
+from gumdp.kernels.play import rollout, visit
+from gumdp.kernels.random import advance, high, low, mix
+from gumdp.kernels.record import u64
+from gumdp.kernels.search import (
+    DONE,
+    GOLDEN,
+    NOT_A_NUMBER,
+    STOPPED,
+    clear,
+    find,
+    forget,
+    make_room,
+    recommend,
+    reroot,
+    spread,
+    width_of,
+)
+
+# Compiled afresh in each process: the library's cache of compiled code knows its own files only.
+compiled = numba.njit(nogil=True, _nrt=False)
+
+
+@compiled
+def explore(
+    model, objective, actor, ledger, tree, tables, rules, change, notes, weights, horizon, root, t0, iterations, rng,
+    stop,
+):  # fmt: skip
+    """Run all ``iterations`` of a decision, as ``gumdp.kernels.search.search`` does but for the change."""
+    actions = u64(actor.actions)
+    end = u64(weights.size)
+    first_pause = t0 - t0 % horizon + horizon
+    if tree.size[0] == 1:
+        tree.phase[0] = low(mix(rng))
+    line_up(model, tree, change, model.restore(root), iterations)
+    for _ in range(iterations):
+        if stop[0] != 0:
+            return STOPPED, rng
+        s = model.restore(root)
+        t, pause, node, depth, length = t0, first_pause, u64(0), u64(0), u64(0)
+        if actor.tracks() and objective.tracks():
+            recall(ledger)
+        width = width_of(tree, rules)
+        chance = rng
+        while t < end:
+            chance = advance(chance)
+            bits = mix(chance)
+            a = choose(
+                model, objective, actor, ledger, tree, tables, rules, change, notes, node, depth, s, weights[t], width,
+                iterations, high(bits),
+            )  # fmt: skip
+            edge = node * actions + a
+            if rules.paired and depth == u64(0):
+                chance = spread(rng, u64(tree.fresh[a]))
+                bits = mix(chance)
+            tree.edges[depth] = edge
+            tree.nodes[depth] = node
+            depth += u64(1)
+            length = visit(objective, actor, ledger, u64(model.cell(s)), a, weights[t], length)
+            t += u64(1)
+            if t == end:
+                break
+            if t == pause:
+                chance = advance(chance)
+                s = model.reset(mix(chance))
+                pause += horizon
+            else:
+                draw = u64(tree.phase[node]) + u64(tree.visits[edge]) * u64(GOLDEN)
+                s = model.step(s, a, low(draw) if rules.even else bits)
+            label = u64(model.key(s))
+            child = find(tree, edge, label)
+            if child < 0:
+                grow(tree, edge, label, low(mix(bits)))
+                break
+            node = u64(child)
+        tree.size[1] = max(tree.size[1], np.int64(depth))
+        if change.average and t < end:
+            length = imagine(ledger, change.future, t, u64(model.cell(s)), actions)
+        else:
+            length, chance = rollout(model, objective, actor, ledger, weights, horizon, s, t, pause, length, chance)
+        value = settle(objective, ledger, length)
+        if not np.isfinite(value):
+            return NOT_A_NUMBER, rng
+        learn(tree, tables, notes, change.share, depth, value)
+        rng = rng if rules.paired else chance
+    return DONE, rng
+
+
+@compiled
+def plan_changed(
+    model, objective, actor, ledger, tree, spare, tables, rules, change, weights, horizon, iterations, seeds, stop
+):  # fmt: skip
+    """Play one trial, as ``gumdp.kernels.search.plan_trial`` does but for the change."""
+    world, rng = u64(seeds[0]), u64(seeds[1])
+    actions, horizon = u64(actor.actions), u64(horizon)
+    notes, others = change.notes, change.spare
+    s = model.restore(model.reset(mix(world)))
+    end = u64(weights.size)
+    clear(tree)
+    t = u64(0)
+    while t < end:
+        make_room(tree, iterations)
+        forget(tree)
+        last = max(u64(change.cut), t + u64(1))
+        status, rng = explore(
+            model, objective, actor, ledger, tree, tables, rules, change, notes, weights[:last], min(horizon, last),
+            s, t, iterations, rng, stop,
+        )  # fmt: skip
+        if status != DONE:
+            return status, np.nan
+        rng = advance(rng) if rules.paired else rng
+        if change.halving:
+            a = survivor(tree, change)
+        else:
+            a = recommend(tree.visits[:actions], tree.mean[:actions], rules.by_value)
+        commit(objective, ledger, model.cell(s), a, actions, weights[t])
+        world = advance(world)
+        s = model.step(model.restore(s), u64(a), mix(world))
+        t += u64(1)
+        if t < end and t % horizon == u64(0):
+            world = advance(world)
+            s = model.restore(model.reset(mix(world)))
+        if rules.reuse:
+            key = u64(model.key(s))
+            reroot(tree, spare, a, key)
+            start = find(tree, u64(a), key)
+            if start >= 0:
+                carry(tree, spare, start, change, notes, others)
+            tree, spare, notes, others = spare, tree, others, notes
+        else:
+            clear(tree)
+    return DONE, worth(objective, ledger)

@@ -1,0 +1,187 @@
+"""The candidates that are not in the library: its search with exactly one thing changed, as the planner ``candidate``.
+
+An experiment file names this module: ``modules = ["candidates"]``.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any
+
+import numpy as np
+from candidate_parts import Change
+from candidate_search import plan_changed
+from numpy.typing import NDArray
+
+from gumdp import MCTS, GumdpError, Problem, Solver, Tabular
+from gumdp.errors import one_of, real
+from gumdp.kernels.callback import reraise
+from gumdp.kernels.ledger import new_ledger
+from gumdp.kernels.search import NOT_A_NUMBER, Rules
+from gumdp.planners import registry
+from gumdp.planners.base import Policy, Seeds
+from gumdp.planners.mcts import Desk, not_finite
+from gumdp.planners.registry import Option, PlannerEntry
+from gumdp.results import Array
+
+SOLVER = Solver()  # which solves a problem once for all candidates
+LARGEST = 1 << 22  # numbers in a table of expected occupancies: 32 MB
+
+_futures: weakref.WeakKeyDictionary[Problem, Array] = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+class Candidate(MCTS):
+    """``MCTS(iterations)`` with its audition, but for one thing; with no option given it is the same to the last bit.
+
+    Args:
+        iterations: simulated trajectories a decision.
+        root: ``"halving"``: at the root, sequential halving instead of the confidence bound. In each of ⌈log₂ A⌉
+            rounds the actions that are still in share the same number of iterations, then those of the better half
+            stay; the last round takes what is left over. The survivor is played.
+        prior: the constant c of the bound mean - c·deviation·p·√N / (1 + n) with the prior p, a softmax of minus the
+            marginal costs, in standard deviations of those at the node. An action that was never tried counts as
+            the mean of its siblings: none needs to be tried before the others are tried again.
+        backup: λ of the value of an edge, (1 - λ)·mean of returns + λ·mean of its children's values, weighted by
+            visits, each the least value of its tried actions.
+        cut: simulations end where the weight of what would still come is below this; the decisions there look one
+            step ahead. A return is off by what so little mass can change, at most L·cut for an objective with the
+            L1 Lipschitz constant L: the best plan for cut returns costs at most 2·L·cut more than the best plan.
+        leaf: ``"average"``: no rollouts; a leaf is worth the objective at the running occupancy plus the expected
+            occupancy of the rest under the infinite-trials policy. For small tables.
+        rollout: ``"solver"``: rollouts by the infinite-trials policy, as in ``MCTS(rollout=policy)``.
+
+    >>> Candidate(100, root="halving")
+    Candidate(iterations=100, root='halving')
+    """
+
+    def __init__(
+        self,
+        iterations: int | None = None,
+        *,
+        root: str | None = None,
+        prior: float | None = None,
+        backup: float | None = None,
+        cut: float | None = None,
+        leaf: str | None = None,
+        rollout: str | None = None,
+    ) -> None:
+        super().__init__(iterations)
+        given = {"root": root, "prior": prior, "backup": backup, "cut": cut, "leaf": leaf, "rollout": rollout}
+        self.changed = {name: value for name, value in given.items() if value is not None}
+        if len(self.changed) > 1:
+            raise GumdpError(f"candidate: change one thing at a time, not {' and '.join(self.changed)}.")
+        for name, word in (("root", "halving"), ("leaf", "average"), ("rollout", "solver")):
+            if name in self.changed:
+                one_of(f"{name} of a candidate", self.changed[name], [word])
+        for name, most in (("prior", None), ("backup", 1.0), ("cut", 1.0)):
+            if name in self.changed:
+                self.changed[name] = real(f"candidate: {name}", self.changed[name], 0.0, most)
+
+    def __repr__(self) -> str:
+        options = {"iterations": self.iterations, **self.changed}
+        return f"Candidate({', '.join(f'{name}={value!r}' for name, value in options.items())})"
+
+    def bind(self, problem: Problem, dice: Any) -> Policy:
+        raise GumdpError("a candidate plays whole trials only; leave keep out of the experiment.")
+
+    def equip(self, problem: Problem) -> tuple[Any, Rules]:
+        if "rollout" in self.changed:
+            return MCTS(self.iterations, rollout=SOLVER.solve(problem).planner.policy).equip(problem)
+        actor, rules = super().equip(problem)
+        if "prior" in self.changed:
+            rules = rules._replace(exploration=self.changed["prior"])
+        return actor, rules
+
+    def change(self, problem: Problem, nodes: int) -> Change:
+        """What the kernels do differently, for trees of ``nodes`` nodes."""
+        actions = problem.shape[1]
+        return Change(
+            halving="root" in self.changed,
+            prior="prior" in self.changed,
+            share=self.changed.get("backup", 0.0),
+            average="leaf" in self.changed,
+            cut=cut_of(problem, self.changed.get("cut", 0.0)),
+            future=future_of(problem) if "leaf" in self.changed else np.zeros(1),
+            notes=np.zeros(nodes * actions),
+            spare=np.zeros(nodes * actions),
+            origin=np.zeros(nodes, np.int64),
+            alive=np.zeros(actions, np.uint8),
+            round=np.zeros(3, np.int64),
+        )
+
+    def trials(self, problem: Problem, seeds: Seeds, stop: NDArray[np.uint8]) -> Array:
+        assert self.iterations is not None
+        desk = Desk(self, problem, self.iterations)
+        change = self.change(problem, desk.tree.sibling.size)
+        values = np.full(len(seeds), np.nan)
+        for k, pair in enumerate(seeds):
+            ledger = new_ledger(problem.score, problem.shape, problem.steps)
+            status, values[k] = plan_changed(
+                problem.model.world(), problem.score, desk.actor, ledger, desk.tree, desk.spare, desk.tables,
+                desk.rules, change, problem.weights, problem.horizon, self.iterations, pair, stop,
+            )  # fmt: skip
+            reraise()
+            if status == NOT_A_NUMBER:
+                raise not_finite()
+        return values
+
+
+def cut_of(problem: Problem, least: float) -> int:
+    """The first step from which on the weights add up to less than ``least``."""
+    if least > 0.0 and problem.episodes > 1:
+        raise GumdpError("candidate: cut is for one episode; the weight of later ones is never small.")
+    rest = np.cumsum(problem.weights[::-1])[::-1]
+    return int(np.count_nonzero(rest >= least))
+
+
+def future_of(problem: Problem) -> Array:
+    """The expected occupancies of the steps from t on, from each state, under the infinite-trials policy.
+
+    Flat: [steps, S, cells]. A cell is a pair; after the pairs come the states, if the objective needs their masses.
+    """
+    with _lock:
+        if problem not in _futures:
+            _futures[problem] = expected_rest(problem, SOLVER.solve(problem).planner.policy).ravel()
+        return _futures[problem]
+
+
+def expected_rest(problem: Problem, policy: Array) -> Array:
+    """The table of ``future_of`` for any policy, [S, A] or [H, S, A]."""
+    model, (states, actions), steps = problem.model, problem.shape, problem.steps
+    pairs = states * actions
+    cells = pairs + (states if problem.score.grouped() else 0)
+    if not isinstance(model, Tabular) or steps * states * cells > LARGEST or cells > 2 * steps:
+        raise GumdpError("candidate: leaf='average' is for small tables and no fewer steps than half of the pairs.")
+    own = np.zeros((pairs, cells))  # where a step's weight goes
+    own[np.arange(pairs), np.arange(pairs)] = 1.0
+    if cells > pairs:
+        own[np.arange(pairs), pairs + np.arange(pairs) // actions] = 1.0
+    table = np.zeros((steps + 1, states, cells))
+    for t in reversed(range(steps)):
+        if (t + 1) % problem.horizon == 0:
+            after = np.broadcast_to(model.start @ table[t + 1], (pairs, cells))
+        else:
+            after = model.matrix @ table[t + 1]
+        rest = (problem.weights[t] * own + after).reshape(states, actions, cells)
+        chosen = policy if policy.ndim == 2 else policy[t % problem.horizon]
+        table[t] = np.einsum("sa,sac->sc", chosen, rest)
+    return table[:steps]
+
+
+ENTRY = PlannerEntry(
+    "candidate",
+    "tree search with one thing changed",
+    lambda **options: Candidate(**options),
+    (
+        Option("iterations", int, "simulated trajectories a decision"),
+        Option("root", ("halving",), "sequential halving at the root"),
+        Option("prior", float, "constant of a bound with priors"),
+        Option("backup", float, "share of the children's values"),
+        Option("cut", float, "weight that simulations leave out"),
+        Option("leaf", ("average",), "leaves at expected occupancies"),
+        Option("rollout", ("solver",), "rollouts by the infinite-trials policy"),
+    ),
+)
+registry.PLANNERS = (*registry.PLANNERS, ENTRY)

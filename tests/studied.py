@@ -1,0 +1,28 @@
+"""The study's own planner, which the registry knows only while a test needs it."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from gumdp.planners import registry
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # ``studies`` is run from the project's folder and not installed
+sys.path.append(str(ROOT / "studies"))  # where ``gumdp run`` finds the modules that an experiment file names
+
+_known = registry.PLANNERS
+
+import candidate_parts  # noqa: E402
+import candidate_search  # noqa: E402
+import candidates  # noqa: E402
+
+registry.PLANNERS = _known
+
+__all__ = ["ROOT", "candidate_parts", "candidate_search", "candidates", "registered"]
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The registry knows the planner ``candidate``."""
+    monkeypatch.setattr(registry, "PLANNERS", (*_known, candidates.ENTRY))
