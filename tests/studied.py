@@ -1,4 +1,4 @@
-"""The study's own planner, which the registry knows only while a test needs it."""
+"""The modules of the study, and its own planner, which the registry knows only while a test needs it."""
 
 import sys
 from pathlib import Path
@@ -16,10 +16,11 @@ _known = registry.PLANNERS
 import candidate_parts  # noqa: E402
 import candidate_search  # noqa: E402
 import candidates  # noqa: E402
+from studies import data, report, tables  # noqa: E402
 
 registry.PLANNERS = _known
 
-__all__ = ["ROOT", "candidate_parts", "candidate_search", "candidates", "registered"]
+__all__ = ["ROOT", "candidate_parts", "candidate_search", "candidates", "data", "registered", "report", "tables"]
 
 
 @pytest.fixture
