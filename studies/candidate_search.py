@@ -38,8 +38,7 @@ def explore(
     stop,
 ):  # fmt: skip
     """Run all ``iterations`` of a decision, as ``gumdp.kernels.search.search`` does but for the change."""
-    actions = u64(actor.actions)
-    end = u64(weights.size)
+    actions, end = u64(actor.actions), u64(weights.size)
     first_pause = t0 - t0 % horizon + horizon
     if tree.size[0] == 1:
         tree.phase[0] = low(mix(rng))
@@ -51,8 +50,7 @@ def explore(
         t, pause, node, depth, length = t0, first_pause, u64(0), u64(0), u64(0)
         if actor.tracks() and objective.tracks():
             recall(ledger)
-        width = width_of(tree, rules)
-        chance = rng
+        width, chance = width_of(tree, rules), rng
         while t < end:
             chance = advance(chance)
             bits = mix(chance)
@@ -64,8 +62,7 @@ def explore(
             if rules.paired and depth == u64(0):
                 chance = spread(rng, u64(tree.fresh[a]))
                 bits = mix(chance)
-            tree.edges[depth] = edge
-            tree.nodes[depth] = node
+            tree.edges[depth], tree.nodes[depth] = edge, node
             depth += u64(1)
             length = visit(objective, actor, ledger, u64(model.cell(s)), a, weights[t], length)
             t += u64(1)
