@@ -77,8 +77,8 @@ class Cheapest:
         best, lowest = a, cost_of(objective, d, z, first + a, w)
         k = u64(1)
         while k < actions:
-            a += u64(1)
-            a = u64(0) if a == actions else a
+            past = np.int64(a) + np.int64(1) - np.int64(actions)  # negative, or 0: then begin again
+            a = u64(past + (np.int64(actions) & (past >> np.int64(63))))
             cost = cost_of(objective, d, z, first + a, w) if model.allowed(s, a) else np.inf
             best = a if cost < lowest else best  # a conditional move: a branch would be unpredictable
             lowest = min(cost, lowest)
