@@ -42,7 +42,7 @@ class Local:
         """Yield jobs as they end. The main thread stays interruptible: Ctrl-C stops the others first."""
         running: set[Future[Done]] = set()
         more = True
-        scout = Scout(cells, self._prepare)
+        scout = Scout(cells if self.workers > 1 else [], self._prepare)  # one worker has its core to itself
         with ThreadPoolExecutor(self.workers) as pool, self._compiling, scout:
             try:
                 while more or running:
