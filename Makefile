@@ -46,10 +46,11 @@ test: $(TOOLS)
 bench: $(READY)
 	$(BIN)/python -m benchmarks
 
-# Trials that are there already are kept. Those with a time limit are played one at a time: each has the machine to itself.
+# Trials that are there already are kept. Those whose time counts are played one at a time: each has the machine to itself.
 study: $(READY)
 	for each in settings others unseen ablation candidates leaves; do \
 		$(BIN)/gumdp run studies/$$each.toml --out $(STUDY)/$$each || exit 1; done
+	$(BIN)/gumdp run studies/settings.toml --out $(STUDY)/pace --trials 3 --workers 1
 	for each in time-1ms time-10ms time-100ms; do \
 		$(BIN)/gumdp run studies/$$each.toml --out $(STUDY)/$$each --workers 1 || exit 1; done
 	mkdir -p $(STUDY)/certificates

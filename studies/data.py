@@ -78,6 +78,14 @@ class Folder:
                 return played
         return None
 
+    def clocked(self, other: Folder) -> Folder:
+        """The same trials, with the times that the same cells took in ``other``, where it has them."""
+        for played in self.cells:
+            cell = played.cell
+            timed = other.find(cell.problem_label, cell.planner, **cell.planner_options)
+            played.seconds = played.seconds if timed is None else timed.seconds
+        return self
+
     def problems(self) -> list[str]:
         """Labels of problems: the paper's first, in their usual order, then others as they come."""
         found = list(dict.fromkeys(played.cell.problem_label for played in self.cells))

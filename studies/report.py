@@ -23,7 +23,7 @@ FEW, MORE, MANY = 100, 400, 4000
 def page(results: Path, images: Path) -> str:
     """The page; its pictures are written into ``images``."""
     parts = [(STUDIES / "opening.md").read_text(encoding="utf-8")]
-    settings = Folder(results / "settings")
+    settings = Folder(results / "settings").clocked(Folder(results / "pace"))
     parts += against_paper(settings)
     parts += budgets(settings, images)
     parts += equal_time(results)

@@ -107,6 +107,16 @@ def test_differences_by_rounding_are_none() -> None:
     assert data.verdict(data.compare(ours, theirs)) == "not worse"
 
 
+def test_times_come_from_trials_that_had_the_machine_to_themselves(tmp_path: Path) -> None:
+    fill(tmp_path / "settings", cells_of("settings", {"m1-entropy", "m2-imitation"}))
+    fill(tmp_path / "pace", cells_of("settings", {"m1-entropy"}))
+    pace = data.Folder(tmp_path / "pace")
+    for played in pace.cells:
+        played.seconds = [0.02]
+    for played in data.Folder(tmp_path / "settings").clocked(pace).cells:
+        assert played.seconds == ([0.02] if played.cell.problem == "m1-entropy" else [0.1] * TRIALS)
+
+
 def test_certificates_come_from_what_the_command_printed(tmp_path: Path) -> None:
     found = {"setting": "m1-entropy", "lower": 0.001, "mean": 0.0012, "upper": 0.0013, "gap": 3e-4, "trials": 200}
     (tmp_path / "m1-entropy.json").write_text(json.dumps({**found, "level": 0.99}), encoding="utf-8")
