@@ -84,17 +84,19 @@ def other_problems(results: Path) -> Iterator[str]:
         "unseen": "### Never looked at before",
         "others": "### Looked at while the planner was made",
     }
-    found = {name: Folder(results / name).pairs({"iterations": FEW}, {"iterations": MANY}) for name in titles}
-    if any(found.values()):
+    found = {name: Folder(results / name) for name in titles}
+    if any(folder.cells for folder in found.values()):
         yield "## Other problems"
         yield (
             "In the random problems, “10 × 4” are states × actions. Where there is no difference, one\n"
             "comparison in twenty comes out as “better” by chance, and one in twenty as “worse”."
         )
-    for name, pairs in found.items():
-        if pairs:
+    for name, folder in found.items():
+        if folder.cells:
             yield titles[name]
-            yield tables.versus(pairs, f"`MCTS({FEW})`", f"`MCTS.paper({MANY})`")
+        for ours, theirs in ((FEW, MANY), (MORE, MORE)):
+            if pairs := folder.pairs({"iterations": ours}, {"iterations": theirs}):
+                yield tables.versus(pairs, f"`MCTS({ours})`", f"`MCTS.paper({theirs})`")
 
 
 def changes(folder: Folder) -> Iterator[str]:
@@ -134,9 +136,10 @@ def proofs(folder: Path) -> Iterator[str]:
     if found:
         yield "## How far from the best possible"
         level = min(c["level"] for c in found)
+        searches = ", ".join(f"`{name}`" for name in sorted({c["parameters"] for c in found}))
         yield (
-            f"`gumdp certify` with {MANY} iterations a decision: with {100 * level:g} % confidence the mean cost of "
-            "the planner is above that of the best of all policies by no more than the gap."
+            f"`gumdp certify` of {searches}: with {100 * level:g} % confidence the mean cost of the planner is above "
+            "that of the best of all policies by no more than the gap."
         )
         yield tables.certificates(found)
 

@@ -119,10 +119,11 @@ def test_times_come_from_trials_that_had_the_machine_to_themselves(tmp_path: Pat
 
 def test_certificates_come_from_what_the_command_printed(tmp_path: Path) -> None:
     found = {"setting": "m1-entropy", "lower": 0.001, "mean": 0.0012, "upper": 0.0013, "gap": 3e-4, "trials": 200}
-    (tmp_path / "m1-entropy.json").write_text(json.dumps({**found, "level": 0.99}), encoding="utf-8")
+    more = {"level": 0.99, "parameters": "MCTS(iterations=4000)"}
+    (tmp_path / "m1-entropy.json").write_text(json.dumps(found | more), encoding="utf-8")
     text = "\n".join(report.proofs(tmp_path))
     assert "| m1-entropy | 0.001 | 0.0012 | 0.0013 | 0.0003 | 200 |" in text
-    assert "99 % confidence" in text
+    assert "`gumdp certify` of `MCTS(iterations=4000)`: with 99 % confidence" in text
 
 
 def test_random_problems_are_named_by_what_they_are_made_of() -> None:
