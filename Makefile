@@ -41,7 +41,7 @@ run: $(READY)
 	$(BIN)/gumdp reproduce --out results
 
 test: $(TOOLS)
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
