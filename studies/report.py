@@ -51,7 +51,9 @@ def budgets(folder: Folder, images: Path) -> Iterator[str]:
     if lines:
         for name in AXES:
             draw(lines, name, images)
+        cells = [played for by_planner in lines.values() for line in by_planner.values() for played in line]
         yield "## What more iterations buy"
+        yield f"Both searches on each setting{tables.trials_of(cells)}; where there were fewer, the band is wider."
         yield "![Mean cost against iterations a decision, both searches, each setting](images/planning-iterations.png)"
         yield (
             "An iteration does not cost the same in both searches. Against the time that a decision took, in the\n"
