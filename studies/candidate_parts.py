@@ -13,7 +13,7 @@ import numpy as np
 
 from gumdp.kernels.actors import cost_of
 from gumdp.kernels.record import part, u64
-from gumdp.kernels.search import add_node, adopt, back_up, select
+from gumdp.kernels.search import back_up, select
 
 ALIVE, DUE, ROUNDS = 0, 1, 2  # places in ``Change.round``
 
@@ -245,16 +245,6 @@ def imagine(ledger, future, t, cell, actions):
 
 
 # --- steps of the search ---
-
-
-@part
-def grow(tree, edge, label, phase):
-    """Add a child to ``edge``, if there is room."""
-    if tree.size[0] < tree.sibling.size:
-        new = u64(tree.size[0])
-        add_node(tree, new, label, phase)
-        adopt(tree, edge, new)
-        tree.size[0] += 1
 
 
 @part

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-from candidate_parts import carry, choose, grow, imagine, learn, line_up, survivor
+from candidate_parts import carry, choose, imagine, learn, line_up, survivor
 
 from gumdp.kernels.ledger import commit, recall, settle, worth
 from gumdp.kernels.play import rollout, visit
@@ -21,6 +21,7 @@ from gumdp.kernels.search import (
     clear,
     find,
     forget,
+    grow,
     make_room,
     recommend,
     reroot,

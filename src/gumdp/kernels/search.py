@@ -121,6 +121,16 @@ def adopt(tree, edge, node):
         tree.sibling[u64(oldest)] = node
 
 
+@part
+def grow(tree, edge, label, phase):
+    """Add a child to ``edge``, if there is room."""
+    if tree.size[0] < tree.sibling.size:
+        new = u64(tree.size[0])
+        add_node(tree, new, label, phase)
+        adopt(tree, edge, new)
+        tree.size[0] += 1
+
+
 @kernel
 def clear(tree):
     """A tree of nothing but its root."""
@@ -296,11 +306,7 @@ def search(model, objective, actor, ledger, tree, tables, rules, weights, horizo
             label = u64(model.key(s))
             child = find(tree, edge, label)
             if child < 0:
-                if tree.size[0] < tree.sibling.size:
-                    new = u64(tree.size[0])
-                    add_node(tree, new, label, low(mix(bits)))
-                    adopt(tree, edge, new)
-                    tree.size[0] += 1
+                grow(tree, edge, label, low(mix(bits)))
                 break
             node = u64(child)
         tree.size[1] = max(tree.size[1], np.int64(depth))
