@@ -37,8 +37,8 @@ class Bench:
         desk, problem = self.desk, self.problem
         clear(desk.tree)
         search(
-            self.world, self.score, desk.actor, self.ledger, desk.tree, desk.tables, desk.rules, problem.weights,
-            np.uint64(problem.horizon), self.start, np.uint64(0), self.iterations, np.uint64(7), self.stop,
+            self.world, self.score, desk.actor, desk.forecast, self.ledger, desk.tree, desk.tables, desk.rules,
+            problem.weights, np.uint64(problem.horizon), self.start, np.uint64(0), self.iterations, np.uint64(7), self.stop,
         )  # fmt: skip
 
     def whole_trial(self) -> None:
@@ -46,7 +46,7 @@ class Bench:
         desk, problem = self.desk, self.problem
         ledger = new_ledger(problem.score, problem.shape, problem.steps)
         plan_trial(
-            self.world, self.score, desk.actor, ledger, desk.tree, desk.spare, desk.tables, desk.rules,
+            self.world, self.score, desk.actor, desk.forecast, ledger, desk.tree, desk.spare, desk.tables, desk.rules,
             problem.weights, problem.horizon, self.iterations, np.array([1, 2], np.uint64), self.stop,
         )  # fmt: skip
 

@@ -35,14 +35,16 @@ compiled = numba.njit(nogil=True, _nrt=False)
 
 @compiled
 def explore(
-    model, objective, actor, ledger, tree, tables, rules, change, notes, weights, horizon, root, t0, iterations, rng,
-    stop,
+    model, objective, actor, forecast, ledger, tree, tables, rules, change, notes, weights, horizon, root, t0,
+    iterations, rng, stop,
 ):  # fmt: skip
     """Run all ``iterations`` of a decision, as ``gumdp.kernels.search.search`` does but for the change."""
     actions, end = u64(actor.actions), u64(weights.size)
     first_pause = t0 - t0 % horizon + horizon
     if tree.size[0] == 1:
         tree.phase[0] = low(mix(rng))
+    if tree.seen[0] == 0.0:
+        forecast.foresee(objective, ledger, root, t0)
     line_up(model, tree, change, model.restore(root), iterations)
     for _ in range(iterations):
         if stop[0] != 0:
@@ -83,21 +85,23 @@ def explore(
                 break
             node = u64(child)
         tree.size[1] = max(tree.size[1], np.int64(depth))
+        expected = forecast.expect(objective, ledger, weights, t0, s, t, length)
         if change.average and t < end:
             length = imagine(ledger, change.future, t, u64(model.cell(s)), actions)
         else:
             length, chance = rollout(model, objective, actor, ledger, weights, horizon, s, t, pause, length, chance)
-        value = settle(objective, ledger, length)
+        value, changed = settle(objective, ledger, length)
         if not np.isfinite(value):
             return NOT_A_NUMBER, rng
-        learn(tree, tables, notes, change.share, depth, value)
+        learn(tree, tables, notes, change.share, depth, forecast.adjust(ledger, changed, expected, value))
         rng = rng if rules.paired else chance
     return DONE, rng
 
 
 @compiled
 def plan_changed(
-    model, objective, actor, ledger, tree, spare, tables, rules, change, weights, horizon, iterations, seeds, stop
+    model, objective, actor, forecast, ledger, tree, spare, tables, rules, change, weights, horizon, iterations, seeds,
+    stop,
 ):  # fmt: skip
     """Play one trial, as ``gumdp.kernels.search.plan_trial`` does but for the change."""
     world, rng = u64(seeds[0]), u64(seeds[1])
@@ -112,8 +116,8 @@ def plan_changed(
         forget(tree)
         last = max(u64(change.cut), t + u64(1))
         status, rng = explore(
-            model, objective, actor, ledger, tree, tables, rules, change, notes, weights[:last], min(horizon, last),
-            s, t, iterations, rng, stop,
+            model, objective, actor, forecast, ledger, tree, tables, rules, change, notes, weights[:last],
+            min(horizon, last), s, t, iterations, rng, stop,
         )  # fmt: skip
         if status != DONE:
             return status, np.nan

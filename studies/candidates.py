@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from gumdp import MCTS, GumdpError, Problem, Solver, Tabular
 from gumdp.errors import one_of, real
 from gumdp.kernels.callback import reraise
+from gumdp.kernels.forecast import Blind
 from gumdp.kernels.ledger import new_ledger
 from gumdp.kernels.search import NOT_A_NUMBER, Rules
 from gumdp.planners import registry
@@ -86,13 +87,15 @@ class Candidate(MCTS):
     def bind(self, problem: Problem, dice: Any) -> Policy:
         raise GumdpError("a candidate plays whole trials only; leave keep out of the experiment.")
 
-    def equip(self, problem: Problem) -> tuple[Any, Rules]:
+    def equip(self, problem: Problem) -> tuple[Any, Any, Rules]:
         if "rollout" in self.changed:
             return MCTS(self.iterations, rollout=SOLVER.solve(problem).planner.policy).equip(problem)
-        actor, rules = super().equip(problem)
+        actor, forecast, rules = super().equip(problem)
         if "prior" in self.changed:
             rules = rules._replace(exploration=self.changed["prior"])
-        return actor, rules
+        if "cut" in self.changed or "leaf" in self.changed:
+            forecast = Blind(0)  # there is no rollout to the end that it would be a forecast of
+        return actor, forecast, rules
 
     def change(self, problem: Problem, nodes: int) -> Change:
         """What the kernels do differently, for trees of ``nodes`` nodes."""
@@ -119,8 +122,8 @@ class Candidate(MCTS):
         for k, pair in enumerate(seeds):
             ledger = new_ledger(problem.score, problem.shape, problem.steps)
             status, values[k] = plan_changed(
-                problem.model.world(), problem.score, desk.actor, ledger, desk.tree, desk.spare, desk.tables,
-                desk.rules, change, problem.weights, problem.horizon, self.iterations, pair, stop,
+                problem.model.world(), problem.score, desk.actor, desk.forecast, ledger, desk.tree, desk.spare,
+                desk.tables, desk.rules, change, problem.weights, problem.horizon, self.iterations, pair, stop,
             )  # fmt: skip
             reraise()
             if status == NOT_A_NUMBER:

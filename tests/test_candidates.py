@@ -42,9 +42,9 @@ def decide(
     for t, (s, a) in enumerate(pairs):
         commit(problem.score, ledger, s, a, problem.shape[1], problem.weights[t])
     candidate_search.explore(
-        problem.model.world(), problem.score, desk.actor, ledger, desk.tree, desk.tables, desk.rules, change,
-        change.notes, problem.weights[: change.cut], np.uint64(min(problem.horizon, change.cut)), np.uint64(root),
-        np.uint64(len(pairs)), planner.iterations, np.uint64(7), np.zeros(1, np.uint8),
+        problem.model.world(), problem.score, desk.actor, desk.forecast, ledger, desk.tree, desk.tables,
+        desk.rules, change, change.notes, problem.weights[: change.cut], np.uint64(min(problem.horizon, change.cut)),
+        np.uint64(root), np.uint64(len(pairs)), planner.iterations, np.uint64(7), np.zeros(1, np.uint8),
     )  # fmt: skip
     return desk, change, ledger
 

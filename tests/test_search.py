@@ -56,8 +56,8 @@ def test_compiled_and_interpreted_searches_agree_to_the_last_bit():
 def run_search(desk: Desk, ledger, iterations: int, t: int, rng: int) -> int:
     stop = np.zeros(1, np.uint8)
     status, _ = search(
-        PROBLEM.model.world(), PROBLEM.score, desk.actor, ledger, desk.tree, desk.tables, desk.rules, PROBLEM.weights,
-        np.uint64(PROBLEM.horizon), np.uint64(1), np.uint64(t), iterations, np.uint64(rng), stop,
+        PROBLEM.model.world(), PROBLEM.score, desk.actor, desk.forecast, ledger, desk.tree, desk.tables, desk.rules,
+        PROBLEM.weights, np.uint64(PROBLEM.horizon), np.uint64(1), np.uint64(t), iterations, np.uint64(rng), stop,
     )  # fmt: skip
     return status
 

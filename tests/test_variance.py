@@ -7,7 +7,7 @@ import pytest
 
 import gumdp
 
-PLAIN = {"rollout": "uniform", "paired": False, "even": False, "ordered": False}
+PLAIN = {"rollout": "uniform", "paired": False, "even": False, "ordered": False, "corrected": False}
 
 
 def twins():

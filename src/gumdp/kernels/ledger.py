@@ -75,9 +75,10 @@ def recall(ledger):
 
 @part
 def settle(objective, ledger, steps):
-    """The objective at ``ledger.d``; afterwards ``d`` equals ``root`` again, bit for bit.
+    """The objective at ``ledger.d``, and how many cells differed; afterwards ``d`` equals ``root`` again, bit for bit.
 
-    The first ``steps`` entries of ``path`` name every cell that differs.
+    The first ``steps`` entries of ``path`` name every cell that differs. Which these were, and what they held, stays
+    in ``touched`` and ``mass``.
     """
     d, root, touched, mass, base = ledger.d, ledger.root, ledger.touched, ledger.mass, ledger.base
     cells = u64(d.size)
@@ -112,7 +113,7 @@ def settle(objective, ledger, steps):
                 j += u64(1)
             ledger.z[m] = z
         value = objective.combine(ledger.z, 0)
-    return value
+    return value, n
 
 
 @part

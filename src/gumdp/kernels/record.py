@@ -56,6 +56,8 @@ VERBS = {  # what kernels may ask of a record, with the number of arguments
     "reset": 1, "step": 3, "cell": 1, "key": 1, "pick": 2, "allowed": 2, "restore": 1, "ended": 1,
     # actors: see gumdp.kernels.actors
     "choose": 8,
+    # forecasts: see gumdp.kernels.forecast
+    "foresee": 4, "expect": 7, "adjust": 4,
 }  # fmt: skip
 
 

@@ -27,7 +27,7 @@ def rehearse(objective, ledger, actions, pairs, weights, known):
                     ledger.d[i] += weights[later]
                     ledger.path[length] = i
                     length += u64(1)
-            quick = settle(objective, ledger, length)
+            quick, _ = settle(objective, ledger, length)
             for i in range(ledger.d.size):
                 astray += ledger.d[i] != ledger.root[i]
         if t < pairs.size:

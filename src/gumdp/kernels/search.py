@@ -261,7 +261,9 @@ def spread(rng, k):
 
 
 @kernel
-def search(model, objective, actor, ledger, tree, tables, rules, weights, horizon, root, t0, iterations, rng, stop):
+def search(
+    model, objective, actor, forecast, ledger, tree, tables, rules, weights, horizon, root, t0, iterations, rng, stop
+):
     """Run ``iterations`` iterations from state ``root`` at step ``t0``.
 
     A tree that is full grows no more, but still learns. Returns a status and the generator's state, which paired
@@ -272,6 +274,8 @@ def search(model, objective, actor, ledger, tree, tables, rules, weights, horizo
     first_pause = t0 - t0 % horizon + horizon
     if tree.size[0] == 1:
         tree.phase[0] = low(mix(rng))
+    if tree.seen[0] == 0.0:
+        forecast.foresee(objective, ledger, root, t0)
     for _ in range(iterations):
         if stop[0] != 0:
             return STOPPED, rng
@@ -310,11 +314,12 @@ def search(model, objective, actor, ledger, tree, tables, rules, weights, horizo
                 break
             node = u64(child)
         tree.size[1] = max(tree.size[1], np.int64(depth))
+        expected = forecast.expect(objective, ledger, weights, t0, s, t, length)
         length, chance = rollout(model, objective, actor, ledger, weights, horizon, s, t, pause, length, chance)
-        value = settle(objective, ledger, length)
+        value, changed = settle(objective, ledger, length)
         if not np.isfinite(value):
             return NOT_A_NUMBER, rng
-        back_up(tree, tables, depth, value)
+        back_up(tree, tables, depth, forecast.adjust(ledger, changed, expected, value))
         rng = rng if rules.paired else chance
     return DONE, rng
 
@@ -405,7 +410,9 @@ def make_room(tree, iterations):
 
 
 @kernel
-def plan_trial(model, objective, actor, ledger, tree, spare, tables, rules, weights, horizon, iterations, seeds, stop):
+def plan_trial(
+    model, objective, actor, forecast, ledger, tree, spare, tables, rules, weights, horizon, iterations, seeds, stop
+):
     """Play one trial from the generator states ``seeds`` = (world, search).
 
     Afterwards ``ledger.root`` is its occupancy and ``ledger.path`` its pairs. Returns a status and the value.
@@ -420,8 +427,9 @@ def plan_trial(model, objective, actor, ledger, tree, spare, tables, rules, weig
         make_room(tree, iterations)
         forget(tree)
         status, rng = search(
-            model, objective, actor, ledger, tree, tables, rules, weights, horizon, s, t, iterations, rng, stop
-        )
+            model, objective, actor, forecast, ledger, tree, tables, rules, weights, horizon, s, t, iterations, rng,
+            stop,
+        )  # fmt: skip
         if status != DONE:
             return status, np.nan
         rng = advance(rng) if rules.paired else rng

@@ -165,4 +165,4 @@ def final_values(objective, ledger, coding, weights, actions, taken, states, cod
                     for t in range(final):
                         pair = u64(codes[n, coding.place[t]])
                         length = put(objective, ledger, pair, actions, weights[t], length)
-                q[n, a] = settle(objective, ledger, length)
+                q[n, a], _ = settle(objective, ledger, length)

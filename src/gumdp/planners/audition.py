@@ -12,6 +12,7 @@ import math
 import threading
 import weakref
 from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,56 +21,80 @@ from gumdp.objectives.base import Array
 from gumdp.problem import Problem
 from gumdp.seeding import Seeds, streams
 
-SHARES = (0.3, 1.0, 0.0)  # of random steps in greedy rollouts
-USUAL = (0.3, True)  # the share and whether to reuse, unless others do better
+
+class Choice(NamedTuple):
+    """What an audition decides."""
+
+    share: float  # of random steps in greedy rollouts
+    reuse: bool  # keep the part of the tree that the real step led to
+    exploration: float
+
+
+SHARES = (0.3, 1.0, 0.0)
+WIDTHS = (2.0, 6.0)  # exploration; the first is the usual one
 SEED = 0xA0D1710  # no one's trials
 TRIALS = 32
 BUDGETS = (100, 25, 10)  # iterations a decision: the first for which there is time for half of the trials
-WORK = 30_000_000  # simulated steps, for all candidates together
+WORK = 37_500_000  # simulated steps, for all candidates together
+CANDIDATES = len(SHARES) + len(WIDTHS)  # the usual one, and one for each change
 TAIL = 0.001  # the share of the weights, at the end of an episode, that is left out
 
-Play = Callable[[Problem, float, bool, int, Seeds], Array]  # a share, whether to reuse, iterations, seeds to values
+Play = Callable[[Problem, Choice, int, Seeds], Array]  # with so many iterations, from seeds to values
 
-_found: weakref.WeakKeyDictionary[Problem, dict[Hashable, tuple[float, bool]]] = weakref.WeakKeyDictionary()
+_found: weakref.WeakKeyDictionary[Problem, dict[Hashable, Choice]] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 
 def audition(
-    problem: Problem, play: Play, key: Hashable, share: float | None = None, reuse: bool | None = None
-) -> tuple[float, bool]:
-    """The share of random steps and whether to reuse the tree that did best; what is given stays as it is.
+    problem: Problem,
+    play: Play,
+    key: Hashable,
+    share: float | None = None,
+    reuse: bool | None = None,
+    exploration: float | None = None,
+    usual: float = SHARES[0],
+) -> Choice:
+    """The choice that did best; what is given stays as it is, and ``usual`` is the share unless others do better.
 
     The same ``key`` for the same problem gives the first answer again. Everything is seeded: the answer is the same
     in every process.
     """
+    given = share, reuse, exploration
     with _lock:
         known = _found.setdefault(problem, {})
-        if (key, share, reuse) not in known:
-            known[key, share, reuse] = _hold(problem, play, share, reuse)
-        return known[key, share, reuse]
+        if (key, given) not in known:
+            known[key, given] = _hold(problem, play, given, usual)
+        return known[key, given]
 
 
-def _hold(problem: Problem, play: Play, share: float | None, reuse: bool | None) -> tuple[float, bool]:
-    trials, iterations = extent(shortened(problem))
-    if trials >= 2 and not isinstance(problem.model, Clone):
-        with contextlib.suppress(Exception):  # a fault of the problem is reported where the run itself meets it
-            return _contest(shortened(problem), play, share, reuse, iterations, streams(SEED, trials))
-    return (USUAL[0] if share is None else share), (USUAL[1] if reuse is None else reuse)
+def _hold(problem: Problem, play: Play, given: tuple[float | None, bool | None, float | None], usual: float) -> Choice:
+    share, reuse, exploration = given
+    choice = Choice(
+        usual if share is None else share, reuse is not False, WIDTHS[0] if exploration is None else exploration
+    )
+    short = shortened(problem)
+    trials, iterations = extent(short)
+    if trials < 2 or isinstance(problem.model, Clone):
+        return choice
+    changes: list[dict[str, Any]] = [{"share": each} for each in SHARES if share is None and each != usual]
+    changes += [{"reuse": False}] if reuse is None else []
+    changes += [{"exploration": each} for each in WIDTHS[1:] if exploration is None]
+    with contextlib.suppress(Exception):  # a fault of the problem is reported where the run itself meets it
+        return _contest(short, play, choice, changes, iterations, streams(SEED, trials))
+    return choice
 
 
 def _contest(
-    problem: Problem, play: Play, share: float | None, reuse: bool | None, iterations: int, seeds: Seeds
-) -> tuple[float, bool]:
+    problem: Problem, play: Play, best: Choice, changes: list[dict[str, Any]], iterations: int, seeds: Seeds
+) -> Choice:
     """What is better than the usual, one change after the other."""
-    shares = SHARES if share is None else (share,)
-    best = shares[0], reuse is not False
-    values = play(problem, *best, iterations, seeds)
-    for each in shares[1:]:
-        theirs = play(problem, each, best[1], iterations, seeds)
-        if is_better(theirs, values) or (each == 1.0 and np.array_equal(theirs, values)):  # equal, but quicker
-            best, values = (each, best[1]), theirs
-    if reuse is None and is_better(play(problem, best[0], False, iterations, seeds), values):
-        best = best[0], False
+    values = play(problem, best, iterations, seeds)
+    for change in changes:
+        other = best._replace(**change)
+        theirs = play(problem, other, iterations, seeds)
+        quicker = other.share == 1.0 and np.array_equal(theirs, values)
+        if is_better(theirs, values) or quicker:
+            best, values = other, theirs
     return best
 
 
@@ -102,7 +127,7 @@ def extent(problem: Problem) -> tuple[int, int]:
     """
     trials = iterations = 0
     for iterations in BUDGETS:
-        a_trial = (len(SHARES) + 1) * iterations * problem.steps**2 // 2
+        a_trial = CANDIDATES * iterations * problem.steps**2 // 2
         trials = min(TRIALS, WORK // a_trial)
         if trials >= TRIALS // 2:
             break

@@ -62,6 +62,7 @@ SEARCH = (
     Option("threads", int, "trees searched at the same time"),
     Option("paired", bool, "let all actions at the root meet the same chance"),
     Option("even", bool, "let outcomes in the tree come in even proportions"),
+    Option("corrected", bool, "take the luck of rollouts off their returns, where it can be told"),
     Option("ordered", bool, "first try the actions of least marginal cost"),
     Option("scaled", bool, "scale exploration to the spread of the returns"),
 )
