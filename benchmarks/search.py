@@ -38,7 +38,8 @@ class Bench:
         clear(desk.tree)
         search(
             self.world, self.score, desk.actor, desk.forecast, self.ledger, desk.tree, desk.tables, desk.rules,
-            problem.weights, np.uint64(problem.horizon), self.start, np.uint64(0), self.iterations, np.uint64(7), self.stop,
+            problem.weights, np.uint64(problem.horizon), self.start, np.uint64(0), self.iterations, np.uint64(7),
+            self.stop,
         )  # fmt: skip
 
     def whole_trial(self) -> None:

@@ -49,26 +49,34 @@ class Played:
 
 
 class Folder:
-    """The cells in folders of results, of the version of the code that ran last in each; none if there are none."""
+    """The cells in folders of results; none if there are none.
+
+    Of a cell that several versions of the code have run, the trials of the version that began last count: to measure a
+    new search, its own cells are run again, not those of the published one.
+    """
 
     def __init__(self, *paths: Path) -> None:
         self.cells: list[Played] = []
-        self.version = ""
+        self.versions: set[str] = set()
         for path in paths:
             if (path / FILE).is_file():
                 self._read(path)
 
     def _read(self, path: Path) -> None:
         with Store.read(path) as store:
-            self.version = next(iter(store.versions()), "")
-            by_digest: dict[str, Played] = {}
-            for numbers in store.rows():
-                row = dict(zip(COLUMNS, numbers, strict=True))
-                if row["version"] == self.version:
-                    played = by_digest.setdefault(row["cell"], Played(_cell(row)))
-                    played.values[row["trial"]] = row["value"]
-                    played.seconds.append(row["seconds"])
-        self.cells += [played for played in by_digest.values() if len(played.values) > 1]
+            age = {version: k for k, version in enumerate(store.versions())}
+            rows = [dict(zip(COLUMNS, numbers, strict=True)) for numbers in store.rows()]
+        newest: dict[tuple[Any, ...], int] = {}
+        for row in rows:
+            newest[_key(row)] = min(age[row["version"]], newest.get(_key(row), len(age)))
+        found: dict[tuple[Any, ...], Played] = {}
+        for row in rows:
+            if age[row["version"]] == newest[_key(row)]:
+                played = found.setdefault(_key(row), Played(_cell(row)))
+                played.values[row["trial"]] = row["value"]
+                played.seconds.append(row["seconds"])
+                self.versions.add(row["version"])
+        self.cells += [played for played in found.values() if len(played.values) > 1]
 
     def find(self, problem: str, planner: str, **options: Any) -> Played | None:
         """The cell of exactly these options, by the label of its problem."""
@@ -96,6 +104,11 @@ class Folder:
         both = [(self.find(p, "mcts", **ours), self.find(p, "mcts-paper", **theirs)) for p in self.problems()]
         found = [shared(a, b) for a, b in both if a is not None and b is not None]
         return [(a, b) for a, b in found if len(a.values) > 1]
+
+
+def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What makes a cell, whoever ran it."""
+    return tuple(row[name] for name in ("problem", "planner", "problem_options", "planner_options", "seed"))
 
 
 def _cell(row: Mapping[str, Any]) -> Cell:

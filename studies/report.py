@@ -148,7 +148,7 @@ def proofs(folder: Path) -> Iterator[str]:
 
 def origin(results: Path) -> list[str]:
     """Which code made the numbers."""
-    versions = sorted({version for path in results.glob("*") if (version := Folder(path).version)})
+    versions = sorted({version for path in results.glob("*") for version in Folder(path).versions})
     if not versions:
         return []
     return ["---", f"Made by `make study` from trials of gumdp {', '.join(versions)}."]

@@ -173,7 +173,7 @@ class Forecast:
         return 0
 
     def expect(self, objective, ledger, weights, t0, s, t, length):
-        cells, place = u64(self.cells), t * u64(self.states) + s
+        start, cells, place = u64(self.start), u64(self.cells), t * u64(self.states) + s
         at = place * cells
         if self.stamps[place] != self.serial[0]:
             total = 0.0
@@ -187,8 +187,8 @@ class Forecast:
         k = u64(0)
         while k < length:  # y·(slope + curve·(y + 2X)), y being the sum of the weights of some of these visits
             c = u64(ledger.path[k])
-            i = c - u64(self.start)
-            if i < cells:
+            if start <= c < start + cells:
+                i = c - start
                 w = weights[t0 + (k >> u64(1) if objective.grouped() else k)]
                 y = ledger.d[c] - ledger.root[c]
                 expected += w * (self.slope[i] + self.curve[i] * (y + 2.0 * self.first[at + i]))
@@ -201,12 +201,12 @@ class Forecast:
         ``fit`` has their co-moment, the excesses' second moment and the number of returns: first those of decisions
         before, fading, then those of this one, whose means follow.
         """
-        excess = -expected
+        start, end, excess = u64(self.start), u64(self.start) + u64(self.cells), -expected
         j = u64(0)
         while j < changed:
             c = u64(ledger.touched[j])
-            i = c - u64(self.start)
-            if i < u64(self.cells):
+            if start <= c < end:
+                i = c - start
                 y = ledger.mass[j] - ledger.root[c]
                 excess += y * (self.slope[i] + self.curve[i] * y)
             j += u64(1)

@@ -1,0 +1,248 @@
+"""Forecasts of rollouts: their moments by enumeration, the expectation, and returns without the luck."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import gumdp
+from gumdp.kernels.forecast import Blind, Forecast, knots
+from gumdp.kernels.ledger import commit, new_ledger, settle
+from gumdp.planners.forecast import forecast, span, uniform
+
+ROLLOUTS = {"randomness": 1.0, "reuse": True, "exploration": 2.0}  # without an audition
+
+
+def random_problem(
+    objective=None, seed=0, states=3, actions=2, horizon=3, episodes=2, discount=0.8, available=None
+) -> gumdp.Problem:
+    rng = np.random.default_rng(seed)
+    rows = rng.dirichlet(np.ones(states), size=(states, actions))
+    start = rng.dirichlet(np.ones(states))
+    model = gumdp.Tabular(rows, start=start, available=available)
+    return gumdp.Problem(model, objective or gumdp.Entropy(), discount, horizon, episodes)
+
+
+def futures(problem, policy, s, t):
+    """All that can happen from state ``s`` at step ``t`` on: [(probability, added occupancy), …] by brute force."""
+    if t == problem.steps:
+        return [(1.0, np.zeros(problem.shape))]
+    found = []
+    rows = problem.model.dense()
+    table = policy if policy.ndim == 2 else policy[t % problem.horizon]
+    for a in range(problem.shape[1]):
+        if table[s, a] == 0.0:
+            continue
+        fresh = (t + 1) % problem.horizon == 0
+        for after, p in enumerate(problem.model.start if fresh else rows[s, a]):
+            if p > 0.0:
+                for q, added in futures(problem, policy, after, t + 1):
+                    here = added.copy()
+                    here[s, a] += problem.weights[t]
+                    found.append((table[s, a] * p * q, here))
+    return found
+
+
+def cells_of(problem, d):
+    """The occupancy as kernels have it: pairs, then states if the objective looks at them."""
+    return np.concatenate([d.ravel(), d.sum(axis=1)] if problem.score.grouped() else [d.ravel()])
+
+
+STATES = gumdp.StateEntropy()
+MASK = np.array([[True, True], [False, True], [True, True]])
+PROBLEMS = {
+    "pairs": random_problem(),
+    "states": random_problem(STATES, seed=1),
+    "both": random_problem(gumdp.Entropy() + 0.5 * STATES, seed=2),
+    "masked": random_problem(seed=3, available=MASK),
+    "undiscounted": random_problem(seed=4, discount=1.0, horizon=4, episodes=1),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("kind", ["uniform", "policy", "by step"])
+def test_the_moments_are_those_of_all_that_can_happen(name, kind):
+    problem = PROBLEMS[name]
+    shape = (problem.horizon, *problem.shape) if kind == "by step" else problem.shape
+    policy = np.random.default_rng(5).dirichlet(np.ones(2), size=shape[:-1])
+    if kind == "uniform" or name == "masked":
+        policy = uniform(problem.model)
+    found = forecast(problem, None if kind == "uniform" else policy)
+    first, second = (x.reshape(problem.steps + 1, problem.shape[0], found.cells) for x in (found.first, found.second))
+    for t in (0, 1, 2, problem.steps - 1, problem.steps):
+        for s in range(problem.shape[0]):
+            all_of_them = futures(problem, policy, s, t)
+            assert sum(p for p, _ in all_of_them) == pytest.approx(1.0)
+            seen = slice(found.start, found.start + found.cells)
+            mean = sum(p * cells_of(problem, d)[seen] for p, d in all_of_them)
+            square = sum(p * cells_of(problem, d)[seen] ** 2 for p, d in all_of_them)
+            assert first[t, s] == pytest.approx(mean, abs=1e-12)
+            assert second[t, s] == pytest.approx(square, abs=1e-12)
+
+
+def at(problem, done, taken):
+    """A ledger after the pairs ``done`` have happened and a search has gone down the pairs ``taken``."""
+    ledger = new_ledger(problem.score, problem.shape, problem.steps)
+    actions = problem.shape[1]
+    for t, (s, a) in enumerate(done):
+        commit(problem.score, ledger, s, a, actions, problem.weights[t])
+    length = 0
+    for k, (s, a) in enumerate(taken):
+        places = [s * actions + a] + ([problem.shape[0] * actions + s] if problem.score.grouped() else [])
+        for c in places:
+            ledger.d[c] += problem.weights[len(done) + k]
+            ledger.path[length] = c
+            length += 1
+    return ledger, length
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_expectation_is_that_of_the_quadratics_over_all_that_can_happen(name):
+    problem, policy = PROBLEMS[name], uniform(PROBLEMS[name].model)
+    done, taken, s = [(0, 1)], [(2, 0), (2, 0)], 2  # a pair twice: its quadratic does not add up
+    ledger, length = at(problem, done, taken)
+    found, t0, t = forecast(problem), np.uint64(1), np.uint64(3)
+    with np.errstate(over="ignore"):
+        found.foresee(problem.score, ledger, np.uint64(2), t0)
+        expected = found.expect(problem.score, ledger, problem.weights, t0, np.uint64(s), t, np.uint64(length))
+    before = ledger.d - ledger.root
+    total = 0.0
+    for p, d in futures(problem, policy, s, int(t)):
+        y = (before + cells_of(problem, d))[found.start : found.start + found.cells]
+        total += p * float(np.sum(found.slope * y + found.curve * y * y))
+    assert np.any(found.curve != 0.0)
+    assert expected == pytest.approx(total, abs=1e-12)
+
+
+def play_on(problem, ledger, length, s, t, rng):
+    """A random rollout by hand; returns the value, how many cells changed and the path's length."""
+    rows, actions = problem.model.dense(), problem.shape[1]
+    while t < problem.steps:
+        a = rng.integers(actions)
+        places = [s * actions + a] + ([problem.shape[0] * actions + s] if problem.score.grouped() else [])
+        for c in places:
+            ledger.d[c] += problem.weights[t]
+            ledger.path[length] = c
+            length += 1
+        t += 1
+        s = rng.choice(problem.shape[0], p=problem.model.start if t % problem.horizon == 0 else rows[s, a])
+    return settle(problem.score, ledger, np.uint64(length))
+
+
+def adjusted(problem, returns, seed=0):
+    """So many returns of rollouts from one place, as they are and without their luck."""
+    rng, found = np.random.default_rng(seed), forecast(problem)
+    t0 = np.uint64(1)
+    values = np.empty((returns, 2))
+    with np.errstate(over="ignore"):
+        for k in range(returns):
+            ledger, length = at(problem, [(0, 1)], [(2, 0)])
+            if k == 0:
+                found.foresee(problem.score, ledger, np.uint64(2), t0)
+            expected = found.expect(
+                problem.score, ledger, problem.weights, t0, np.uint64(1), np.uint64(2), np.uint64(length)
+            )
+            value, changed = play_on(problem, ledger, length, 1, 2, rng)
+            values[k] = value, found.adjust(ledger, changed, expected, value)
+    return values
+
+
+def test_what_is_quadratic_has_no_luck_left():
+    target = np.random.default_rng(1).dirichlet(np.ones(6)).reshape(3, 2)
+    problem = random_problem(gumdp.Imitation(target), seed=6, horizon=6)
+    raw, rest = adjusted(problem, 300).T
+    assert rest[100:].std() < 0.02 * raw.std()
+
+
+@pytest.mark.parametrize("objective", [gumdp.Entropy(), STATES, gumdp.Entropy() + 0.5 * STATES], ids=str)
+def test_the_mean_stays_and_most_of_the_noise_goes(objective):
+    problem = random_problem(objective, seed=7, horizon=10, discount=0.95)
+    raw, rest = adjusted(problem, 4000).T
+    difference = rest - raw
+    assert abs(difference.mean()) < 4.0 * difference.std(ddof=1) / np.sqrt(difference.size)
+    assert rest[100:].std() < 0.5 * raw.std()
+
+
+def test_means_of_the_search_are_those_of_uniform_play():
+    """Each action tried once: what it costs on average is known by enumeration, correction or not."""
+    problem = random_problem(seed=8, horizon=5, episodes=1)
+    policy, exact = uniform(problem.model), np.zeros(2)
+    for a in range(2):
+        for after, p in enumerate(problem.model.dense()[0, a]):
+            for q, d in futures(problem, policy, after, 1):
+                d[0, a] += problem.weights[0]
+                exact[a] += p * q * problem.objective.value(d)
+    seen = {}
+    for corrected in (False, True):
+        planner = gumdp.MCTS(2, **ROLLOUTS, corrected=corrected, paired=False, even=False)
+        seen[corrected] = np.array([planner.start(problem, seed=k).act(0).values for k in range(1500)])
+        error = seen[corrected].std(axis=0, ddof=1) / np.sqrt(len(seen[corrected]))
+        assert np.all(np.abs(seen[corrected].mean(axis=0) - exact) < 4.0 * error)
+    assert np.all(seen[True].std(axis=0) < seen[False].std(axis=0))
+
+
+@pytest.mark.parametrize("mean, square", [(0.3, 0.0901), (0.3, 0.09), (0.01, 0.01), (0.2, 0.05), (1e-9, 1e-12)])
+def test_quadratics_meet_the_objective_at_three_different_masses(mean, square):
+    low, middle, high = knots(mean, square)
+    assert 0.0 <= low < middle < high
+    assert high - middle == pytest.approx(middle - low)
+
+
+def test_there_is_no_forecast_where_it_is_not_known():
+    small = gumdp.zoo.load("m1-entropy")
+    assert isinstance(forecast(small), Forecast)
+    dense = gumdp.Problem(small.model, gumdp.Function(lambda d: float(np.max(d))), 0.9, 20)
+    assert isinstance(forecast(dense), Blind)
+    assert isinstance(forecast(gumdp.zoo.load("mountaincar-entropy")), Blind)
+    assert isinstance(forecast(gumdp.zoo.load("patrol", rows=60, columns=60)), Blind)
+    for planner, known in (
+        (gumdp.MCTS(5, **ROLLOUTS), True), (gumdp.MCTS(5, rollout="uniform"), True), (gumdp.MCTS.paper(5), False),
+        (gumdp.MCTS(5, rollout=np.full(small.shape, 0.5)), True), (gumdp.MCTS(5, **ROLLOUTS, corrected=False), False),
+        (gumdp.MCTS(5, **{**ROLLOUTS, "randomness": 0.3}), False),
+    ):  # fmt: skip
+        assert isinstance(planner.equip(small)[1], Forecast if known else Blind)
+
+
+def test_tables_are_computed_once_and_scratch_is_not_shared():
+    problem = gumdp.zoo.load("m1-entropy")
+    one, two = forecast(problem), forecast(problem)
+    assert one.first is two.first
+    assert one.slope is not two.slope
+    assert span(problem) == (0, 6)
+
+
+def test_trials_at_once_and_step_by_step_are_the_same():
+    problem = random_problem(seed=9, states=5, actions=3, horizon=12)
+    planner = gumdp.MCTS(90, **ROLLOUTS)  # several portions of a search, when it is asked step by step
+    values = gumdp.evaluate(problem, planner, trials=4, seed=2).values
+    assert [gumdp.run_trial(problem, planner, seed=2, trial=k).value for k in range(4)] == values.tolist()
+
+
+def test_compiled_and_interpreted_searches_agree_to_the_last_bit():
+    code = (
+        "import gumdp\n"
+        "problem = gumdp.zoo.load('random-small', states=4, actions=3, horizon=5, episodes=2)\n"
+        "planner = gumdp.MCTS(20, randomness=1.0, reuse=True, exploration=2.0)\n"
+        "print([v.hex() for v in gumdp.evaluate(problem, planner, trials=2, seed=3).values.tolist()])"
+    )
+    answers = [
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **extra}
+        ).stdout
+        for extra in ({}, {"NUMBA_DISABLE_JIT": "1"})
+    ]
+    assert answers[0] == answers[1]
+
+
+def test_a_watchman_decides_better_without_luck():
+    problem = gumdp.zoo.load("patrol", rows=4, columns=4, slip=0.3, horizon=40)
+    with_luck, without = (
+        gumdp.evaluate(problem, gumdp.MCTS(100, **ROLLOUTS, corrected=corrected), trials=100).values
+        for corrected in (False, True)
+    )
+    gain = with_luck - without
+    assert gain.mean() > 3.0 * gain.std(ddof=1) / 10.0
