@@ -5,6 +5,15 @@ to a cell are known for every place where it may begin. So is, then, the expecta
 occupancy that is a sum of quadratics of single cells. The search lays such a function along the objective at each
 decision; a rollout's excess over its expectation has mean 0, and taking it off the return leaves the return's mean as
 it is and takes most of the noise away.
+
+A forecast answers
+
+==================================================  ===================================================================
+``foresee(objective, ledger, s, t)``                 lay the function, at the start of the decision in ``s`` at ``t``
+``expect(objective, ledger, weights, t0, s, t, n)``  its expectation, for a rollout from ``s`` at ``t`` on, when the
+                                                     search has put ``n`` entries on the path since ``t0``
+``adjust(ledger, changed, expected, value)``         a return without its luck, after ``settle`` found ``changed`` cells
+==================================================  ===================================================================
 """
 
 from __future__ import annotations
@@ -96,6 +105,51 @@ def knots(mean, square):
     return 0.0, 0.75 * square / mean, 1.5 * square / mean
 
 
+@part
+def lay(forecast, objective, ledger, m, at):
+    """Lay quadratics along the terms of statistic ``m``, for rollouts whose moments are at ``at``.
+
+    Leaves in ``ledger.z`` what the statistic can be expected to be, and in ``swing`` how far it varies.
+    """
+    cells = u64(forecast.cells)
+    z, swing = ledger.z_root[m], 0.0
+    i = u64(0)
+    while i < cells:
+        c = u64(forecast.start) + i
+        held, mean, square = ledger.root[c], forecast.first[at + i], forecast.second[at + i]
+        slope, curve = 0.0, 0.0
+        if mean > 0.0:
+            low, middle, high = knots(mean, square)
+            one = objective.term(m, c, held + low)
+            two = objective.term(m, c, held + middle)
+            three = objective.term(m, c, held + high)
+            width = middle - low
+            curve = (one - 2.0 * two + three) / (2.0 * width * width)
+            slope = (three - one) / (2.0 * width) - 2.0 * curve * middle
+            z += two + slope * (mean - middle) + curve * (square - middle * middle)
+            z -= ledger.base[m * u64(ledger.root.size) + c]
+            swing += (three - one) * (three - one)
+        forecast.pieces[u64(2) * m * cells + i] = slope
+        forecast.pieces[(u64(2) * m + u64(1)) * cells + i] = curve
+        i += u64(1)
+    ledger.z[m] = z
+    forecast.swing[m] = 0.5 * math.sqrt(swing)
+
+
+@part
+def rate_of(forecast, objective, ledger, m):
+    """How fast the objective changes with statistic ``m``, over as far as that varies; 0 if there is no telling."""
+    z, swing = ledger.z[m], forecast.swing[m]
+    rate = 0.0
+    if swing > 0.0:
+        ledger.z[m] = z + swing
+        above = objective.combine(ledger.z, 0)
+        ledger.z[m] = z - swing
+        rate = (above - objective.combine(ledger.z, 0)) / (2.0 * swing)
+        ledger.z[m] = z
+    return rate if np.isfinite(rate) else 0.0
+
+
 @record
 class Forecast:
     """The moments of rollouts, and the quadratics that are laid along the objective at the present decision."""
@@ -116,32 +170,6 @@ class Forecast:
 
     def foresee(self, objective, ledger, s, t):
         cells, count = u64(self.cells), u64(objective.count())
-        at = (t * u64(self.states) + s) * cells
-        m = u64(0)
-        while m < count:
-            z, swing = ledger.z_root[m], 0.0
-            i = u64(0)
-            while i < cells:
-                c = u64(self.start) + i
-                held, mean, square = ledger.root[c], self.first[at + i], self.second[at + i]
-                slope, curve = 0.0, 0.0
-                if mean > 0.0:
-                    low, middle, high = knots(mean, square)
-                    one = objective.term(m, c, held + low)
-                    two = objective.term(m, c, held + middle)
-                    three = objective.term(m, c, held + high)
-                    width = middle - low
-                    curve = (one - 2.0 * two + three) / (2.0 * width * width)
-                    slope = (three - one) / (2.0 * width) - 2.0 * curve * middle
-                    z += two + slope * (mean - middle) + curve * (square - middle * middle)
-                    z -= ledger.base[m * u64(ledger.root.size) + c]
-                    swing += (three - one) * (three - one)
-                self.pieces[u64(2) * m * cells + i] = slope
-                self.pieces[(u64(2) * m + u64(1)) * cells + i] = curve
-                i += u64(1)
-            ledger.z[m] = z
-            self.swing[m] = 0.5 * math.sqrt(swing)
-            m += u64(1)
         i = u64(0)
         while i < cells:
             self.slope[i] = 0.0
@@ -149,19 +177,17 @@ class Forecast:
             i += u64(1)
         m = u64(0)
         while m < count:
-            z, swing = ledger.z[m], self.swing[m]
-            if swing > 0.0:
-                ledger.z[m] = z + swing
-                above = objective.combine(ledger.z, 0)
-                ledger.z[m] = z - swing
-                rate = (above - objective.combine(ledger.z, 0)) / (2.0 * swing)
-                ledger.z[m] = z
-                if np.isfinite(rate):
-                    i = u64(0)
-                    while i < cells:
-                        self.slope[i] += rate * self.pieces[u64(2) * m * cells + i]
-                        self.curve[i] += rate * self.pieces[(u64(2) * m + u64(1)) * cells + i]
-                        i += u64(1)
+            lay(self, objective, ledger, m, (t * u64(self.states) + s) * cells)
+            m += u64(1)
+        m = u64(0)
+        while m < count:
+            rate = rate_of(self, objective, ledger, m)
+            at = u64(2) * m * cells
+            i = u64(0)
+            while i < cells:
+                self.slope[i] += rate * self.pieces[at + i]
+                self.curve[i] += rate * self.pieces[at + cells + i]
+                i += u64(1)
             m += u64(1)
         fit = self.fit
         for k in range(3):
