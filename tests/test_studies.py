@@ -131,3 +131,15 @@ def test_random_problems_are_named_by_what_they_are_made_of() -> None:
     assert tables.name(Cell("random-small", "random", options)) == (
         "30 × 8 entropy, deterministic, discount 1, 3 episodes, seed 6"
     )
+
+
+def test_a_cell_counts_in_the_version_that_ran_it_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = [cell for cell in cells_of("time-1ms", {"m1-entropy"}) if cell.planner in ("mcts", "mcts-paper")]
+    ours = [cell for cell in cells if cell.planner == "mcts"]
+    for name, run, gain in (("old", cells, 0.1), ("new", ours, 0.3)):
+        monkeypatch.setattr("gumdp.experiments.store.version", lambda name=name: name)
+        fill(tmp_path, run, gain)
+    folder = data.Folder(tmp_path)
+    [(new, paper)] = folder.pairs({"time_limit": 0.001}, {"time_limit": 0.001})
+    assert folder.versions == {"old", "new"}
+    assert (new.mean, paper.mean) == pytest.approx((0.2, 0.5), abs=0.02)
