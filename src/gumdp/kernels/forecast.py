@@ -80,7 +80,7 @@ def fill_moments(chain, policy, weights, horizon, start, first, second):
 class Blind:
     """No forecast: returns stay as they are."""
 
-    cells: int  # that it looks at: 0
+    cells: int  # that it looks at: 0; a record needs a field
 
     def foresee(self, objective, ledger, s, t):
         return 0
