@@ -51,7 +51,7 @@ study: $(READY)
 	for each in settings others unseen ablation candidates leaves; do \
 		$(BIN)/gumdp run studies/$$each.toml --out $(STUDY)/$$each || exit 1; done
 	$(BIN)/gumdp run studies/settings.toml --out $(STUDY)/pace --trials 3 --workers 1
-	for each in time-1ms time-10ms time-100ms; do \
+	for each in time-1ms time-10ms time-100ms ablation-1ms; do \
 		$(BIN)/gumdp run studies/$$each.toml --out $(STUDY)/$$each --workers 1 || exit 1; done
 	mkdir -p $(STUDY)/certificates
 	for each in m1-entropy m2-imitation m3-adversarial taxi-entropy; do \

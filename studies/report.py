@@ -18,6 +18,10 @@ STUDIES = Path(__file__).parent
 DOCS = STUDIES.parent / "docs"
 LIMITS = {"time-1ms": 0.001, "time-10ms": 0.01, "time-100ms": 0.1}
 FEW, MORE, MANY = 100, 400, 4000
+BUDGETS: dict[str, tables.Budget] = {
+    **{f"{n} iterations": {"iterations": n} for n in (25, FEW, MORE, 1600)},
+    "1 ms": {"time_limit": 0.001},
+}
 
 
 def page(results: Path, images: Path) -> str:
@@ -28,7 +32,7 @@ def page(results: Path, images: Path) -> str:
     parts += budgets(settings, images)
     parts += equal_time(results)
     parts += other_problems(results)
-    parts += changes(Folder(results / "ablation"))
+    parts += changes(Folder(results / "ablation", results / "ablation-1ms"))
     parts += left_out(Folder(results / "candidates", results / "leaves"))
     parts += proofs(results / "certificates")
     parts.append((STUDIES / "closing.md").read_text(encoding="utf-8"))
@@ -105,29 +109,32 @@ def changes(folder: Folder) -> Iterator[str]:
     """One thing changed at a time."""
     if folder.cells:
         yield "## One thing changed at a time"
-        yield from with_changes(folder, FEW)
+        yield from with_changes(folder)
 
 
 def left_out(folder: Folder) -> Iterator[str]:
     """Candidates that are not in the search."""
     if folder.cells:
         yield (STUDIES / "candidates.md").read_text(encoding="utf-8")
-        yield from with_changes(folder, FEW)
-        yield from with_changes(folder, MORE)
+        yield from with_changes(folder)
 
 
-def with_changes(folder: Folder, budget: int) -> Iterator[str]:
-    """Tables of the cells of ``budget`` iterations: the paper's settings, then others."""
-    cells = [played for played in folder.cells if played.cell.planner_options.get("iterations") == budget]
-    found = [p for p in folder.problems() if folder.find(p, "mcts", iterations=budget)]
-    groups = [[p for p in found if p in NINE], [p for p in found if p not in NINE]]
-    if any(groups):
+def with_changes(folder: Folder) -> Iterator[str]:
+    """How often each change helps and hurts by budget; then by how much with few iterations: the nine, then others."""
+    found = {label: budget for label, budget in BUDGETS.items() if tables.changed(folder, budget)}
+    yield (
+        "On how many problems a change is better, **↓**, or worse, **↑**, than `MCTS()` as it is with the same\n"
+        f"budget, in the same trials{tables.trials_of(folder.cells)}; one-sided tests at 95 %."
+    )
+    yield tables.counts(folder, found)
+    budget = {"iterations": FEW}
+    problems = list(tables.usual(folder, budget))
+    if problems:
         yield (
-            f"Each row is `MCTS({budget})` with one option changed: the difference of its mean to the first row, in\n"
-            f"the same trials{tables.trials_of(cells)}. **↓** means that the change is better, **↑** that it is\n"
-            "worse (one-sided tests at 95 %), no mark that neither is shown. *Time* is that of a decision, relative."
+            f"By how much, with {FEW} iterations: the difference of the mean to that of the first row. *Time* is\n"
+            "that of a decision, relative."
         )
-    for group in groups:
+    for group in ([p for p in problems if p in NINE], [p for p in problems if p not in NINE]):
         if group:
             yield tables.ablation(folder, group, budget)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy as np
 from gumdp.experiments.cell import Cell
 from gumdp.report.tables import Sheet
 from studies.data import Folder, Played, compare, tally, verdict
+
+Budget = Mapping[str, Any]  # options of a planner that say how much it may search
 
 MARKS = {"better": " ↓", "worse": " ↑", "not worse": ""}
 
@@ -30,30 +32,66 @@ def versus(pairs: Sequence[tuple[Played, Played]], ours: str, theirs: str) -> st
     return f"{ours} is {tally(verdicts)}{trials_of(side for pair in pairs for side in pair)}.\n\n{sheet.markdown()}"
 
 
-def ablation(folder: Folder, problems: Sequence[str], budget: int) -> str:
-    """What each change does to the mean with ``budget`` iterations, a row a change, a column a problem."""
-    usual = {p: found for p in problems if (found := folder.find(p, "mcts", iterations=budget))}
-    changes: dict[str, dict[str, Played]] = {}
+def usual(folder: Folder, budget: Budget) -> dict[str, Played]:
+    """Our search as it is with this budget, by problem."""
+    return {p: found for p in folder.problems() if (found := folder.find(p, "mcts", **budget))}
+
+
+def changed(folder: Folder, budget: Budget) -> dict[str, dict[str, Played]]:
+    """Our search with this budget and something else changed: by change, then by problem."""
+    found: dict[str, dict[str, Played]] = {}
     for played in folder.cells:
         options = dict(played.cell.planner_options)
-        if options.pop("iterations", None) == budget and options and played.cell.problem_label in usual:
-            changes.setdefault(change(options), {})[played.cell.problem_label] = played
-    rows = [("as it is", *(f"{usual[p].mean:.3g}" for p in usual), "", "1")]
-    for label, by_problem in changes.items():
+        own = {key: options.pop(key, None) for key in budget}
+        if own == budget and options:
+            found.setdefault(change(options), {})[played.cell.problem_label] = played
+    return found
+
+
+def ablation(folder: Folder, problems: Sequence[str], budget: Budget) -> str:
+    """What each change does to the mean with this budget, a row a change, a column a problem."""
+    ours = usual(folder, budget)
+    rows = [("as it is", *(f"{ours[p].mean:.3g}" for p in problems), "", "1")]
+    for label, by_problem in changed(folder, budget).items():
         cells, verdicts, ratios = [], [], []
-        for p, ours in usual.items():
+        for p in problems:
             if p not in by_problem:
                 cells.append("–")
                 continue
-            result = compare(by_problem[p], ours)
+            result = compare(by_problem[p], ours[p])
             verdicts.append(verdict(result))
-            ratios.append(by_problem[p].decision / ours.decision)
+            ratios.append(by_problem[p].decision / ours[p].decision)
             text = f"{result.difference:+.1g}" if result.difference else "0"
             cells.append(f"**{text}{MARKS[verdicts[-1]]}**" if MARKS[verdicts[-1]] else text)
-        count = f"{verdicts.count('better')} ↓ {verdicts.count('worse')} ↑"
-        rows.append((label, *cells, count, f"{np.exp(np.mean(np.log(ratios))):.2g}"))
-    heading = ("change", *(name(usual[p].cell) for p in usual), "in all", "time")
+        time = f"{np.exp(np.mean(np.log(ratios))):.2g}" if ratios else ""
+        rows.append((label, *cells, count(verdicts), time))
+    heading = ("change", *(name(ours[p].cell) for p in problems), "in all", "time")
     return Sheet("ablation", "", heading, tuple(rows)).markdown()
+
+
+def counts(folder: Folder, budgets: Mapping[str, Budget]) -> str:
+    """On how many problems each change is better and worse, a row a change, a column a budget."""
+    columns = []
+    for budget in budgets.values():
+        ours = usual(folder, budget)
+        columns.append({
+            label: [verdict(compare(by_problem[p], ours[p])) for p in ours if p in by_problem]
+            for label, by_problem in changed(folder, budget).items()
+        })  # fmt: skip
+    played = [max((len(verdicts) for verdicts in column.values()), default=0) for column in columns]
+    heading = ("change", *(f"{label}, {n} problems" for label, n in zip(budgets, played, strict=True)))
+    labels = dict.fromkeys(label for column in columns for label in column)
+    rows = [(label, *(count(column[label]) if column.get(label) else "–" for column in columns)) for label in labels]
+    return Sheet("counts", "", heading, tuple(rows)).markdown()
+
+
+def count(verdicts: Sequence[str]) -> str:
+    """How often a change is better, and worse.
+
+    >>> count(["better", "not worse", "worse", "worse"])
+    '1 ↓ 2 ↑'
+    """
+    return f"{verdicts.count('better')} ↓ {verdicts.count('worse')} ↑"
 
 
 def certificates(found: Iterable[dict[str, Any]]) -> str:

@@ -63,7 +63,8 @@ def test_the_page_has_a_section_for_each_folder_and_none_for_others(tmp_path: Pa
     fill(tmp_path / "settings", cells_of("settings", {"m1-entropy", "m2-imitation"}))
     fill(tmp_path / "unseen", cells_of("unseen", {"queue-fairness"}), gain=-0.1)
     fill(tmp_path / "time-1ms", cells_of("time-1ms", {"m1-entropy"}), gain=0.0)
-    fill(tmp_path / "ablation", cells_of("ablation", {"m1-entropy"})[:3])
+    fill(tmp_path / "ablation", cells_of("ablation", {"m1-entropy"}))
+    fill(tmp_path / "ablation-1ms", cells_of("ablation-1ms", {"m1-entropy"})[:3])
     fill(tmp_path / "candidates", cells_of("candidates", {"m1-entropy", "taxi-entropy"}))
     fill(tmp_path / "leaves", cells_of("leaves", {"m1-entropy"}))
     report.main([str(tmp_path), "--docs", str(docs)])
@@ -81,10 +82,14 @@ def test_the_page_has_a_section_for_each_folder_and_none_for_others(tmp_path: Pa
         assert f"## {heading}" in text, heading
     assert "10 ms a decision" not in text
     assert "`paired=False`" in text
-    few, more = text.split("Each row is `MCTS(400)`")
-    for table in (few, more):
-        assert re.search(r"\| `root='halving'` \| \*\*\+0[.]\d+ ↑\*\* \| \*\*\+0[.]\d+ ↑\*\* \| 0 ↓ 2 ↑ \| 1 \|", table)
-        assert re.search(r"\| `leaf='average'` \| \*\*\+0[.]\d+ ↑\*\* \| – \| 0 ↓ 1 ↑ \| 1 \|", table)
+    halving = next(line for line in text.splitlines() if line.startswith("| `root='halving'` | 0 "))
+    assert halving == "| `root='halving'` | 0 ↓ 2 ↑ | 0 ↓ 2 ↑ | 0 ↓ 2 ↑ | 0 ↓ 2 ↑ |"
+    columns = next(row.split(" | ")[1:] for row in text.splitlines() if row.startswith("| `paired=False` |"))
+    assert ["↑" in column for column in columns] == [True] * 5  # 25, 100, 400, 1600 iterations, 1 ms
+    columns = next(row.split(" | ")[1:] for row in text.splitlines() if row.startswith("| `scaled=False` |"))
+    assert ["↑" in column for column in columns] == [True] * 4 + [False]  # which was not played in 1 ms
+    assert re.search(r"\| `root='halving'` \| \*\*\+0[.]\d+ ↑\*\* \| \*\*\+0[.]\d+ ↑\*\* \| 0 ↓ 2 ↑ \| 1 \|", text)
+    assert re.search(r"\| `leaf='average'` \| \*\*\+0[.]\d+ ↑\*\* \| – \| 0 ↓ 1 ↑ \| 1 \|", text)
     for name in ("planning-iterations", "planning-seconds"):
         assert (docs / "images" / f"{name}.png").stat().st_size > 5_000
 
