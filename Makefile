@@ -17,7 +17,7 @@ help:
 	@echo "make run      reproduce the paper: its table, its figures and a page to look at, into results/"
 	@echo "make test     run the tests (JOBS=2 at a time)"
 	@echo "make bench    run the benchmarks"
-	@echo "make study    measure the planner again, for hours, and write docs/planning.md from it"
+	@echo "make study    measure the planner again, overnight, and write docs/planning.md from it"
 	@echo "make docs     build the documentation into site/, which opens without a server"
 	@echo "make figures  draw the documentation's pictures and make the README's table afresh"
 	@echo "make lint     check style and types"
