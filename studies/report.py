@@ -59,20 +59,23 @@ def budgets(folder: Folder, images: Path) -> Iterator[str]:
         yield "## What more iterations buy"
         yield f"Both searches on each setting{tables.trials_of(cells)}; where there were fewer, the band is wider."
         yield "![Mean cost against iterations a decision, both searches, each setting](images/planning-iterations.png)"
-        low, high = cost_of_iterations(folder)
         yield (
-            f"With the same iterations, a decision of ours takes {low:.2g} to {high:.2g} times as long as one of the\n"
-            "paper's. Against the time that a decision took, in the median trial on the machine that made this page:"
+            f"{cost_of_iterations(folder)}"
+            "Against the time that a decision took, in the median trial on the machine that made this page:"
         )
         yield "![Mean cost against milliseconds a decision, both searches, each setting](images/planning-seconds.png)"
 
 
-def cost_of_iterations(folder: Folder) -> tuple[float, float]:
-    """The least and the largest time of a decision of ours, over that of the paper's with the same iterations."""
+def cost_of_iterations(folder: Folder) -> str:
+    """How long a decision of ours takes, in those of the paper's with the same iterations."""
     budgets = {played.cell.planner_options["iterations"] for played in folder.cells}
     pairs = [pair for n in budgets for pair in folder.pairs({"iterations": n}, {"iterations": n})]
+    if not pairs:
+        return ""
     ratios = [ours.decision / theirs.decision for ours, theirs in pairs]
-    return min(ratios), max(ratios)
+    return (
+        f"With the same iterations, ours takes {min(ratios):.2g} to {max(ratios):.2g} times as long as the paper's.\n"
+    )
 
 
 def equal_time(results: Path) -> Iterator[str]:
@@ -133,7 +136,7 @@ def with_changes(folder: Folder) -> Iterator[str]:
     found = {label: budget for label, budget in BUDGETS.items() if tables.changed(folder, budget)}
     yield (
         "On how many problems a change is better, **↓**, or worse, **↑**, than `MCTS()` as it is with the same\n"
-        f"budget, in the same trials{tables.trials_of(folder.cells)}; one-sided tests at 95 %."
+        "budget, in the same trials; one-sided tests at 95 %."
     )
     yield tables.counts(folder, found)
     budget = {"iterations": FEW}

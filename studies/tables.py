@@ -71,18 +71,18 @@ def ablation(folder: Folder, problems: Sequence[str], budget: Budget) -> str:
 
 def counts(folder: Folder, budgets: Mapping[str, Budget]) -> str:
     """On how many problems each change is better and worse, a row a change, a column a budget."""
-    columns = []
-    for budget in budgets.values():
-        ours = usual(folder, budget)
+    heading, columns = ["change"], []
+    for label, budget in budgets.items():
+        ours, changes = usual(folder, budget), changed(folder, budget)
+        played = [cell for by_problem in changes.values() for cell in by_problem.values()]
+        heading.append(f"{label}, {len(ours)} problems{trials_of(played)}")
         columns.append({
-            label: [verdict(compare(by_problem[p], ours[p])) for p in ours if p in by_problem]
-            for label, by_problem in changed(folder, budget).items()
+            text: count([verdict(compare(by_problem[p], ours[p])) for p in ours if p in by_problem])
+            for text, by_problem in changes.items()
         })  # fmt: skip
-    played = [max((len(verdicts) for verdicts in column.values()), default=0) for column in columns]
-    heading = ("change", *(f"{label}, {n} problems" for label, n in zip(budgets, played, strict=True)))
     labels = dict.fromkeys(label for column in columns for label in column)
-    rows = [(label, *(count(column[label]) if column.get(label) else "–" for column in columns)) for label in labels]
-    return Sheet("counts", "", heading, tuple(rows)).markdown()
+    rows = [(label, *(column.get(label, "–") for column in columns)) for label in labels]
+    return Sheet("counts", "", tuple(heading), tuple(rows)).markdown()
 
 
 def count(verdicts: Sequence[str]) -> str:

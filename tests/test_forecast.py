@@ -28,28 +28,27 @@ def random_problem(
 
 
 def futures(problem, policy, s, t):
-    """All that can happen from state ``s`` at step ``t`` on: [(probability, added occupancy), …] by brute force."""
+    """All that can happen from ``s`` at step ``t`` on, by brute force: probabilities [N] and added masses [N, S, A]."""
     if t == problem.steps:
-        return [(1.0, np.zeros(problem.shape))]
-    found = []
+        return np.ones(1), np.zeros((1, *problem.shape))
+    chances, masses = [], []
     rows = problem.model.dense()
     table = policy if policy.ndim == 2 else policy[t % problem.horizon]
-    for a in range(problem.shape[1]):
-        if table[s, a] == 0.0:
-            continue
-        fresh = (t + 1) % problem.horizon == 0
-        for after, p in enumerate(problem.model.start if fresh else rows[s, a]):
-            if p > 0.0:
-                for q, added in futures(problem, policy, after, t + 1):
-                    here = added.copy()
-                    here[s, a] += problem.weights[t]
-                    found.append((table[s, a] * p * q, here))
-    return found
+    fresh = (t + 1) % problem.horizon == 0
+    for a in np.flatnonzero(table[s]):
+        after = problem.model.start if fresh else rows[s, a]
+        for state in np.flatnonzero(after):
+            q, added = futures(problem, policy, state, t + 1)
+            added[:, s, a] += problem.weights[t]
+            chances.append(table[s, a] * after[state] * q)
+            masses.append(added)
+    return np.concatenate(chances), np.concatenate(masses)
 
 
 def cells_of(problem, d):
-    """The occupancy as kernels have it: pairs, then states if the objective looks at them."""
-    return np.concatenate([d.ravel(), d.sum(axis=1)] if problem.score.grouped() else [d.ravel()])
+    """Occupancies [..., S, A] as kernels have them: pairs, then states if the objective looks at them."""
+    pairs = d.reshape(*d.shape[:-2], -1)
+    return np.concatenate([pairs, d.sum(axis=-1)], axis=-1) if problem.score.grouped() else pairs
 
 
 STATES = gumdp.StateEntropy()
@@ -73,15 +72,14 @@ def test_the_moments_are_those_of_all_that_can_happen(name, kind):
         policy = uniform(problem.model)
     found = forecast(problem, None if kind == "uniform" else policy)
     first, second = (x.reshape(problem.steps + 1, problem.shape[0], found.cells) for x in (found.first, found.second))
-    for t in range(1, problem.steps + 1):  # from step 0 on there are six times as many futures, and no other kind
+    seen = slice(found.start, found.start + found.cells)
+    for t in range(problem.steps + 1):
         for s in range(problem.shape[0]):
-            all_of_them = futures(problem, policy, s, t)
-            assert sum(p for p, _ in all_of_them) == pytest.approx(1.0)
-            seen = slice(found.start, found.start + found.cells)
-            mean = sum(p * cells_of(problem, d)[seen] for p, d in all_of_them)
-            square = sum(p * cells_of(problem, d)[seen] ** 2 for p, d in all_of_them)
-            assert first[t, s] == pytest.approx(mean, abs=1e-12)
-            assert second[t, s] == pytest.approx(square, abs=1e-12)
+            chances, masses = futures(problem, policy, s, t)
+            assert chances.sum() == pytest.approx(1.0)
+            added = cells_of(problem, masses)[:, seen]
+            assert first[t, s] == pytest.approx(chances @ added, abs=1e-12)
+            assert second[t, s] == pytest.approx(chances @ added**2, abs=1e-12)
 
 
 def at(problem, done, taken):
@@ -111,7 +109,7 @@ def test_the_expectation_is_that_of_the_quadratics_over_all_that_can_happen(name
         expected = found.expect(problem.score, ledger, problem.weights, t0, np.uint64(s), t, np.uint64(length))
     before = ledger.d - ledger.root
     total = 0.0
-    for p, d in futures(problem, policy, s, int(t)):
+    for p, d in zip(*futures(problem, policy, s, int(t)), strict=True):
         y = (before + cells_of(problem, d))[found.start : found.start + found.cells]
         total += p * float(np.sum(found.slope * y + found.curve * y * y))
     assert np.any(found.curve != 0.0)
@@ -173,7 +171,7 @@ def test_means_of_the_search_are_those_of_uniform_play():
     policy, exact = uniform(problem.model), np.zeros(2)
     for a in range(2):
         for after, p in enumerate(problem.model.dense()[0, a]):
-            for q, d in futures(problem, policy, after, 1):
+            for q, d in zip(*futures(problem, policy, after, 1), strict=True):
                 d[0, a] += problem.weights[0]
                 exact[a] += p * q * problem.objective.value(d)
     seen = {}

@@ -53,6 +53,17 @@ def test_no_problem_is_both_unseen_and_looked_at() -> None:
     assert not unseen & (others | settings)
 
 
+def test_the_same_changes_are_made_to_both_budgets() -> None:
+    by_iterations, by_time = (
+        {
+            repr({k: v for k, v in cell.planner_options.items() if k not in ("iterations", "time_limit")})
+            for cell in plan.cells
+        }
+        for plan in (read_experiment(ROOT / "studies" / f"{name}.toml") for name in ("ablation", "ablation-1ms"))
+    )
+    assert by_iterations == by_time
+
+
 def test_the_page_has_a_section_for_each_folder_and_none_for_others(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
@@ -60,7 +71,11 @@ def test_the_page_has_a_section_for_each_folder_and_none_for_others(tmp_path: Pa
     empty = (docs / "planning.md").read_text(encoding="utf-8")
     assert "## " in empty
     assert "| problem |" not in empty
-    fill(tmp_path / "settings", cells_of("settings", {"m1-entropy", "m2-imitation"}))
+    settings = cells_of("settings", {"m1-entropy", "m2-imitation"})
+    fill(tmp_path / "half" / "settings", [cell for cell in settings if cell.planner == "mcts"])
+    report.main([str(tmp_path / "half"), "--docs", str(docs)])
+    assert "times as long" not in (docs / "planning.md").read_text(encoding="utf-8")
+    fill(tmp_path / "settings", settings)
     fill(tmp_path / "unseen", cells_of("unseen", {"queue-fairness"}), gain=-0.1)
     fill(tmp_path / "time-1ms", cells_of("time-1ms", {"m1-entropy"}), gain=0.0)
     fill(tmp_path / "ablation", cells_of("ablation", {"m1-entropy"}))
@@ -81,6 +96,8 @@ def test_the_page_has_a_section_for_each_folder_and_none_for_others(tmp_path: Pa
     ):
         assert f"## {heading}" in text, heading
     assert "10 ms a decision" not in text
+    assert "ours takes 1 to 1 times as long as the paper's" in text
+    assert "| change | 25 iterations, 1 problems (8 trials) |" in text
     assert "`paired=False`" in text
     halving = next(line for line in text.splitlines() if line.startswith("| `root='halving'` | 0 "))
     assert halving == "| `root='halving'` | 0 ↓ 2 ↑ | 0 ↓ 2 ↑ | 0 ↓ 2 ↑ | 0 ↓ 2 ↑ |"
