@@ -13,7 +13,7 @@ import numpy as np
 
 from gumdp.kernels.actors import cost_of
 from gumdp.kernels.record import part, u64
-from gumdp.kernels.search import back_up, select
+from gumdp.kernels.search import back_up, find, select
 
 ALIVE, DUE, ROUNDS = 0, 1, 2  # places in ``Change.round``
 
@@ -25,7 +25,9 @@ class Change(NamedTuple):
     prior: bool  # bounds with priors
     share: float  # of the children's values in that of an edge; 0: none
     average: bool  # leaves are worth the objective at the expected occupancy
+    widen: float  # n visits of an edge have met ⌊n^widen⌋ draws of its outcome; 1: as many as visits
     cut: int  # simulations end at this step, or one step after the decision if that is later
+    stakes: Any  # float64 [steps]: what the width of confidence bounds is multiplied by
     future: Any  # float64 [steps · S · cells]: the expected occupancy of what comes, from each step and cell
     notes: Any  # float64 [nodes · A]
     spare: Any  # float64 [nodes · A]: the notes of the spare tree
@@ -165,6 +167,17 @@ def by_prior(model, tree, notes, node, s, width):
     return best
 
 
+# --- outcomes ---
+
+
+@part
+def outcome_of(visits, widen):
+    """Which draw of an edge's outcome the next of its visits meets: those met so far take turns with ever more."""
+    if widen == 1.0:
+        return u64(visits)
+    return u64(visits % max(1, int((visits + 1.0) ** widen)))
+
+
 # --- back-ups ---
 
 
@@ -211,9 +224,12 @@ def learn(tree, tables, notes, share, depth, value):
 
 
 @part
-def carry(tree, spare, start, change, notes, others):
-    """Bring the notes of the subtree of ``start`` to its copy in ``spare``, whose children stand in the same order."""
+def carry(tree, spare, action, label, change, notes, others):
+    """Bring the notes of a subtree to its copy in ``spare``, which ``reroot`` made: its children are in that order."""
     actions = u64(tree.squares.size)
+    start = find(tree, u64(action), label)
+    if start < 0:
+        return
     change.origin[0] = start
     k = u64(0)
     while k < u64(spare.size[0]):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-from candidate_parts import carry, choose, imagine, learn, line_up, survivor
+from candidate_parts import carry, choose, imagine, learn, line_up, outcome_of, survivor
 
 from gumdp.kernels.ledger import commit, recall, settle, worth
 from gumdp.kernels.play import rollout, visit
@@ -38,14 +38,17 @@ def explore(
     model, objective, actor, forecast, ledger, tree, tables, rules, change, notes, weights, horizon, root, t0,
     iterations, rng, stop,
 ):  # fmt: skip
-    """Run all ``iterations`` of a decision, as ``gumdp.kernels.search.search`` does but for the change."""
+    """Run ``iterations`` iterations, as ``gumdp.kernels.search.search`` does but for the change.
+
+    Sequential halving takes them for all that the decision has.
+    """
     actions, end = u64(actor.actions), u64(weights.size)
     first_pause = t0 - t0 % horizon + horizon
     if tree.size[0] == 1:
         tree.phase[0] = low(mix(rng))
     if tree.seen[0] == 0.0:
         forecast.foresee(objective, ledger, root, t0)
-    line_up(model, tree, change, model.restore(root), iterations)
+        line_up(model, tree, change, model.restore(root), iterations)
     for _ in range(iterations):
         if stop[0] != 0:
             return STOPPED, rng
@@ -58,8 +61,8 @@ def explore(
             chance = advance(chance)
             bits = mix(chance)
             a = choose(
-                model, objective, actor, ledger, tree, tables, rules, change, notes, node, depth, s, weights[t], width,
-                iterations, high(bits),
+                model, objective, actor, ledger, tree, tables, rules, change, notes, node, depth, s, weights[t],
+                width * change.stakes[t], iterations, high(bits),
             )  # fmt: skip
             edge = node * actions + a
             if rules.paired and depth == u64(0):
@@ -76,7 +79,7 @@ def explore(
                 s = model.reset(mix(chance))
                 pause += horizon
             else:
-                draw = u64(tree.phase[node]) + u64(tree.visits[edge]) * u64(GOLDEN)
+                draw = u64(tree.phase[node]) + outcome_of(tree.visits[edge], change.widen) * u64(GOLDEN)
                 s = model.step(s, a, low(draw) if rules.even else bits)
             label = u64(model.key(s))
             child = find(tree, edge, label)
@@ -96,6 +99,12 @@ def explore(
         learn(tree, tables, notes, change.share, depth, forecast.adjust(ledger, changed, expected, value))
         rng = rng if rules.paired else chance
     return DONE, rng
+
+
+@compiled
+def carry_over(tree, spare, action, label, change, notes, others):
+    """``candidate_parts.carry``, for decisions that are made one at a time."""
+    carry(tree, spare, action, label, change, notes, others)
 
 
 @compiled
@@ -136,9 +145,7 @@ def plan_changed(
         if rules.reuse:
             key = u64(model.key(s))
             reroot(tree, spare, a, key)
-            start = find(tree, u64(a), key)
-            if start >= 0:
-                carry(tree, spare, start, change, notes, others)
+            carry(tree, spare, a, key, change, notes, others)
             tree, spare, notes, others = spare, tree, others, notes
         else:
             clear(tree)

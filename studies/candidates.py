@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 from candidate_parts import Change
-from candidate_search import plan_changed
+from candidate_search import carry_over, explore, plan_changed
 from numpy.typing import NDArray
 
 from gumdp import MCTS, GumdpError, Problem, Solver, Tabular
 from gumdp.errors import one_of, real
 from gumdp.kernels.callback import reraise
 from gumdp.kernels.forecast import Blind
-from gumdp.kernels.ledger import new_ledger
+from gumdp.kernels.ledger import Ledger, new_ledger
 from gumdp.kernels.search import NOT_A_NUMBER, Rules
 from gumdp.planners import registry
 from gumdp.planners.base import Policy, Seeds
@@ -38,12 +38,17 @@ class Candidate(MCTS):
 
     Args:
         iterations: simulated trajectories a decision.
+        time_limit: seconds a decision.
         root: ``"halving"``: at the root, sequential halving instead of the confidence bound. In each of ⌈log₂ A⌉
             rounds the actions that are still in share the same number of iterations, then those of the better half
             stay; the last round takes what is left over. The survivor is played.
         prior: the constant c of the bound mean - c·deviation·p·√N / (1 + n) with the prior p, a softmax of minus the
             marginal costs, in standard deviations of those at the node. An action that was never tried counts as
             the mean of its siblings: none needs to be tried before the others are tried again.
+        stakes: the constant of the confidence bound at a step, in units of the objective, is this times the weight of
+            all steps from there on, instead of some standard deviations of the returns.
+        widen: progressive widening. The outcomes of an action, n times tried, are no more than ⌊n^widen⌋ draws, which
+            take turns; they are kept as draws, so that it works for simulators too.
         backup: λ of the value of an edge, (1 - λ)·mean of returns + λ·mean of its children's values, weighted by
             visits, each the least value of its tried actions.
         cut: simulations end where the weight of what would still come is below this; the decisions there look one
@@ -61,31 +66,46 @@ class Candidate(MCTS):
         self,
         iterations: int | None = None,
         *,
+        time_limit: float | None = None,
         root: str | None = None,
         prior: float | None = None,
+        stakes: float | None = None,
+        widen: float | None = None,
         backup: float | None = None,
         cut: float | None = None,
         leaf: str | None = None,
         rollout: str | None = None,
     ) -> None:
-        super().__init__(iterations)
-        given = {"root": root, "prior": prior, "backup": backup, "cut": cut, "leaf": leaf, "rollout": rollout}
+        super().__init__(iterations, time_limit=time_limit)
+        given = {
+            "root": root, "prior": prior, "stakes": stakes, "widen": widen, "backup": backup, "cut": cut, "leaf": leaf,
+            "rollout": rollout,
+        }  # fmt: skip
         self.changed = {name: value for name, value in given.items() if value is not None}
         if len(self.changed) > 1:
             raise GumdpError(f"candidate: change one thing at a time, not {' and '.join(self.changed)}.")
         for name, word in (("root", "halving"), ("leaf", "average"), ("rollout", "solver")):
             if name in self.changed:
                 one_of(f"{name} of a candidate", self.changed[name], [word])
-        for name, most in (("prior", None), ("backup", 1.0), ("cut", 1.0)):
+        for name, most in (("prior", None), ("stakes", None), ("widen", 1.0), ("backup", 1.0), ("cut", 1.0)):
             if name in self.changed:
                 self.changed[name] = real(f"candidate: {name}", self.changed[name], 0.0, most)
 
     def __repr__(self) -> str:
-        options = {"iterations": self.iterations, **self.changed}
+        budget = {"iterations": self.iterations, "time_limit": self.time_limit}
+        options = {**{name: value for name, value in budget.items() if value is not None}, **self.changed}
         return f"Candidate({', '.join(f'{name}={value!r}' for name, value in options.items())})"
 
     def bind(self, problem: Problem, dice: Any) -> Policy:
-        raise GumdpError("a candidate plays whole trials only; leave keep out of the experiment.")
+        if "root" in self.changed:
+            raise GumdpError(
+                "candidate: sequential halving has to know its iterations and plays whole trials; give it no"
+                " time_limit, and leave keep out of the experiment."
+            )
+        return super().bind(problem, dice)
+
+    def desk(self, problem: Problem, iterations: int) -> ChangedDesk:
+        return ChangedDesk(self, problem, iterations)
 
     def equip(self, problem: Problem) -> tuple[Any, Any, Rules]:
         if "rollout" in self.changed:
@@ -93,18 +113,22 @@ class Candidate(MCTS):
         actor, forecast, rules = super().equip(problem)
         if "prior" in self.changed:
             rules = rules._replace(exploration=self.changed["prior"])
+        if "stakes" in self.changed:
+            rules = rules._replace(exploration=self.changed["stakes"], scaled=False)
         if "cut" in self.changed or "leaf" in self.changed:
             forecast = Blind(0)  # there is no rollout to the end that it would be a forecast of
         return actor, forecast, rules
 
     def change(self, problem: Problem, nodes: int) -> Change:
         """What the kernels do differently, for trees of ``nodes`` nodes."""
-        actions = problem.shape[1]
+        actions, weights = problem.shape[1], problem.weights
         return Change(
             halving="root" in self.changed,
             prior="prior" in self.changed,
             share=self.changed.get("backup", 0.0),
             average="leaf" in self.changed,
+            widen=self.changed.get("widen", 1.0),
+            stakes=np.cumsum(weights[::-1])[::-1].copy() if "stakes" in self.changed else np.ones(weights.size),
             cut=cut_of(problem, self.changed.get("cut", 0.0)),
             future=future_of(problem) if "leaf" in self.changed else np.zeros(1),
             notes=np.zeros(nodes * actions),
@@ -114,21 +138,60 @@ class Candidate(MCTS):
             round=np.zeros(3, np.int64),
         )
 
-    def trials(self, problem: Problem, seeds: Seeds, stop: NDArray[np.uint8]) -> Array:
-        assert self.iterations is not None
-        desk = Desk(self, problem, self.iterations)
-        change = self.change(problem, desk.tree.sibling.size)
+    def trials(self, problem: Problem, seeds: Seeds, stop: NDArray[np.uint8]) -> Array | None:
+        if self.time_limit is not None or self.iterations is None:
+            return None
+        desk = self.desk(problem, self.iterations)
         values = np.full(len(seeds), np.nan)
         for k, pair in enumerate(seeds):
             ledger = new_ledger(problem.score, problem.shape, problem.steps)
             status, values[k] = plan_changed(
                 problem.model.world(), problem.score, desk.actor, desk.forecast, ledger, desk.tree, desk.spare,
-                desk.tables, desk.rules, change, problem.weights, problem.horizon, self.iterations, pair, stop,
+                desk.tables, desk.rules, desk.change, problem.weights, problem.horizon, self.iterations, pair, stop,
             )  # fmt: skip
             reraise()
             if status == NOT_A_NUMBER:
                 raise not_finite()
         return values
+
+
+class ChangedDesk(Desk):
+    """What the search of a candidate works with, one decision at a time."""
+
+    def __init__(self, planner: Candidate, problem: Problem, iterations: int) -> None:
+        self.planner = planner
+        super().__init__(planner, problem, iterations)
+
+    def resize(self, nodes: int) -> None:
+        super().resize(nodes)
+        self.change = self.planner.change(self.problem, self.tree.sibling.size)
+
+    def grow(self) -> None:
+        notes = self.change.notes
+        super().grow()
+        if self.change.notes is not notes:
+            self.change.notes[: notes.size] = notes
+
+    def take_up(self, action: int, label: int, iterations: int | None) -> None:
+        super().take_up(action, label, iterations)
+        if self.reuse and action >= 0:
+            change = self.change
+            carry_over(self.spare, self.tree, action, np.uint64(label), change, change.notes, change.spare)
+            self.change = change._replace(notes=change.spare, spare=change.notes)
+
+    def compile(self, ledger: Ledger) -> None:
+        super().compile(ledger)
+        carry_over(self.spare, self.tree, 0, np.uint64(0), self.change, self.change.notes, self.change.spare)
+
+    def run(self, ledger: Ledger, state: Any, t: int, count: int, stop: NDArray[np.uint8]) -> tuple[int, np.uint64]:
+        problem, change = self.problem, self.change
+        last = max(change.cut, t + 1)
+        status, rng = explore(
+            problem.model.world(), problem.score, self.actor, self.forecast, ledger, self.tree, self.tables, self.rules,
+            change, change.notes, problem.weights[:last], np.uint64(min(problem.horizon, last)), state, np.uint64(t),
+            count, self.rng, stop,
+        )  # fmt: skip
+        return status, np.uint64(rng)
 
 
 def cut_of(problem: Problem, least: float) -> int:
@@ -179,8 +242,11 @@ ENTRY = PlannerEntry(
     lambda **options: Candidate(**options),
     (
         Option("iterations", int, "simulated trajectories a decision"),
+        Option("time_limit", float, "seconds a decision"),
         Option("root", ("halving",), "sequential halving at the root"),
         Option("prior", float, "constant of a bound with priors"),
+        Option("stakes", float, "constant of a bound that is scaled to the weight of the rest"),
+        Option("widen", float, "exponent of progressive widening"),
         Option("backup", float, "share of the children's values"),
         Option("cut", float, "weight that simulations leave out"),
         Option("leaf", ("average",), "leaves at expected occupancies"),

@@ -33,7 +33,7 @@ def page(results: Path, images: Path) -> str:
     parts += equal_time(results)
     parts += other_problems(results)
     parts += changes(Folder(results / "ablation", results / "ablation-1ms"))
-    parts += left_out(Folder(results / "candidates", results / "leaves"))
+    parts += left_out(Folder(*(results / name for name in ("candidates", "candidates-1ms", "leaves"))))
     parts += proofs(results / "certificates")
     parts.append((STUDIES / "closing.md").read_text(encoding="utf-8"))
     parts += origin(results)

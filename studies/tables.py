@@ -122,6 +122,7 @@ def name(cell: Cell) -> str:
     has = {"states": 3, "actions": 2, "branching": 2, "objective": "entropy", "seed": 0, **cell.problem_options}
     parts = [f"{has['states']} × {has['actions']} {has['objective']}"]
     parts += ["deterministic"] if has["branching"] == 1 else []
+    parts += [f"{has['branching']} outcomes"] if has["branching"] > 3 else []
     parts += [f"discount {has['discount']:g}"] if "discount" in has else []
     parts += [f"{has['episodes']} episodes"] if "episodes" in has else []
     return ", ".join([*parts, f"seed {has['seed']}"])

@@ -13,14 +13,13 @@ sys.path.append(str(ROOT / "studies"))  # where ``gumdp run`` finds the modules 
 
 _known = registry.PLANNERS
 
-import candidate_parts  # noqa: E402
 import candidate_search  # noqa: E402
 import candidates  # noqa: E402
 from studies import data, report, tables  # noqa: E402
 
 registry.PLANNERS = _known
 
-__all__ = ["ROOT", "candidate_parts", "candidate_search", "candidates", "data", "registered", "report", "tables"]
+__all__ = ["ROOT", "candidate_search", "candidates", "data", "registered", "report", "tables"]
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import math
 import os
 import subprocess
 import sys
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,9 @@ from gumdp.experiments.local import Local
 from gumdp.experiments.reading import read_experiment
 from gumdp.experiments.running import run
 from gumdp.kernels.ledger import commit, new_ledger
-from gumdp.kernels.search import find, reroot
-from gumdp.planners.mcts import Desk
+from gumdp.kernels.search import GOLDEN, reroot
 from gumdp.seeding import streams
-from studied import ROOT, candidate_parts, candidate_search, candidates, registered
+from studied import ROOT, candidate_search, candidates, registered
 
 __all__ = ["registered"]
 Candidate = candidates.Candidate
@@ -28,7 +28,7 @@ M1 = gumdp.zoo.load("m1-entropy", horizon=5)
 FIVE = gumdp.zoo.load("random-small", states=6, actions=5, horizon=16)
 CHANGES: tuple[dict[str, Any], ...] = (
     {"root": "halving"}, {"prior": 4.0}, {"backup": 0.5}, {"backup": 1.0}, {"leaf": "average"}, {"rollout": "solver"},
-    {"cut": 0.2},
+    {"cut": 0.2}, {"stakes": 0.5}, {"widen": 0.5},
 )  # fmt: skip
 
 
@@ -36,17 +36,13 @@ def decide(
     problem: gumdp.Problem, planner: candidates.Candidate, pairs: tuple[tuple[int, int], ...] = (), root: int = 0
 ) -> Any:
     """The desk, the change and the ledger after the decision in ``root`` when ``pairs`` have happened."""
-    desk = Desk(planner, problem, planner.iterations)
-    change = planner.change(problem, desk.tree.sibling.size)
+    desk = planner.desk(problem, planner.iterations)
     ledger = new_ledger(problem.score, problem.shape, problem.steps)
     for t, (s, a) in enumerate(pairs):
         commit(problem.score, ledger, s, a, problem.shape[1], problem.weights[t])
-    candidate_search.explore(
-        problem.model.world(), problem.score, desk.actor, desk.forecast, ledger, desk.tree, desk.tables,
-        desk.rules, change, change.notes, problem.weights[: change.cut], np.uint64(min(problem.horizon, change.cut)),
-        np.uint64(root), np.uint64(len(pairs)), planner.iterations, np.uint64(7), np.zeros(1, np.uint8),
-    )  # fmt: skip
-    return desk, change, ledger
+    desk.rng = np.uint64(7)
+    desk.run(ledger, np.uint64(root), len(pairs), planner.iterations, np.zeros(1, np.uint8))
+    return desk, desk.change, ledger
 
 
 @pytest.mark.parametrize("options", [{}, {"episodes": 2, "horizon": 6}], ids=["one episode", "two"])
@@ -54,6 +50,27 @@ def test_without_a_change_it_is_the_search_of_the_library(options):
     problem = gumdp.zoo.load("random-small", **{"states": 6, "actions": 5, "horizon": 12, **options})
     ours, theirs = (gumdp.evaluate(problem, make(60), trials=8, seed=2).values for make in (Candidate, MCTS))
     assert ours.tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize("change", [{}, {"prior": 4.0}, {"backup": 0.5}, {"cut": 0.2}, {"widen": 0.5}], ids=str)
+def test_decisions_one_at_a_time_are_those_of_a_whole_trial(change):
+    """With a time limit that is never met, and so in portions, with trees that are kept or not."""
+    whole, single = (
+        gumdp.evaluate(FIVE, Candidate(60, **limit, **change), trials=4, seed=2).values
+        for limit in ({}, {"time_limit": 1e6})
+    )
+    assert whole.tolist() == single.tolist()
+
+
+def test_a_time_limit_is_kept_while_the_tree_and_its_notes_grow():
+    """Room is for so many iterations at first; the values stay mixtures of what the search has noted."""
+    planner = Candidate(time_limit=0.05, backup=0.5)
+    policy = planner.bind(FIVE, np.uint64(3))
+    policy.decide(np.uint64(0))
+    (desk,) = policy._desks
+    assert desk.tree.size[0] > 2000
+    for a in range(5):
+        assert desk.tree.mean[a] == pytest.approx(value_of(desk.tree, desk.change.notes, a, 0.5), rel=1e-9)
 
 
 @pytest.mark.parametrize("change", [change for change in CHANGES if "cut" not in change], ids=str)
@@ -92,6 +109,39 @@ def test_halving_spends_its_iterations_as_its_definition_says():
     assert sorted(np.flatnonzero(change.alive)) == sorted(np.argsort(tree.fresh)[-2:])
     desk, _, _ = decide(FIVE, Candidate(3, root="halving"))
     assert desk.tree.fresh.tolist() == [1, 1, 1, 0, 0]
+
+
+def test_stakes_scale_the_bounds_to_the_weight_of_the_rest():
+    """Of a constant c at step t the bounds are those of the library's search with the constant c·(weight from t on)."""
+    pairs = ((0, 1), (0, 3), (0, 3))
+    rest = float(FIVE.weights[len(pairs) :].sum())
+    desk, change, ledger = decide(FIVE, Candidate(300, stakes=0.5), pairs)
+    assert change.stakes[len(pairs)] == pytest.approx(rest, rel=1e-12)
+    tree = desk.tree
+    for _ in range(40):
+        before = tree.visits[:5].copy()
+        bounds = tree.mean[:5] - 0.5 * rest * np.sqrt(np.log(tree.plays[0]) / before)
+        desk.run(ledger, np.uint64(0), len(pairs), 1, np.zeros(1, np.uint8))
+        assert np.flatnonzero(tree.visits[:5] > before).tolist() == [int(np.argmin(bounds))]
+
+
+def test_widening_meets_the_draws_of_an_outcome_in_turn():
+    """n visits of an action have met the first ⌊n^½⌋ draws of its outcome, in turn, and no other."""
+    many = gumdp.zoo.load("random-small", states=40, actions=2, branching=30, horizon=10)
+    desk, _, _ = decide(many, Candidate(400, widen=0.5))
+    tree, world = desk.tree, many.model.world()
+    for a in range(2):
+        n = int(tree.visits[a])
+        turns = [k % max(1, math.isqrt(k + 1)) for k in range(n)]
+        draws = [np.uint64((int(tree.phase[0]) + k * GOLDEN) % 2**32) for k in range(max(turns) + 1)]
+        states = [int(world.step(np.uint64(0), np.uint64(a), draw)) for draw in draws]
+        met = Counter(states[k] for k in turns)
+        children, child = Counter(), int(tree.child[a])
+        while child >= 0:
+            children[int(tree.label[child])] = int(tree.plays[child]) + 1
+            child = int(tree.sibling[child])
+        assert children == met
+    assert max(tree.visits[:2]) > 200
 
 
 def test_priors_are_a_softmax_of_standardised_marginal_costs():
@@ -133,7 +183,7 @@ def test_values_of_edges_are_mixtures_also_when_the_tree_is_kept(share):
     label = np.uint64(tree.label[start])
     spare = spare if spare.sibling.size > 1 else desk.tree._replace(**{k: v.copy() for k, v in tree._asdict().items()})
     reroot(tree, spare, action, label)
-    candidate_parts.carry(tree, spare, find(tree, np.uint64(action), label), change, change.notes, change.spare)
+    candidate_search.carry_over(tree, spare, action, label, change, change.notes, change.spare)
     assert spare.plays[0] > 10
     for k in range(int(spare.size[0]) * 5):
         if spare.visits[k]:
@@ -213,7 +263,9 @@ def test_an_experiment_file_names_it_and_threads_play_it(tmp_path):
 def test_one_thing_is_changed_at_a_time():
     with pytest.raises(GumdpError, match="one thing at a time, not prior and backup"):
         Candidate(10, prior=1.0, backup=0.5)
-    for wrong in ({"root": "bound"}, {"backup": 1.5}, {"cut": -0.1}, {"leaf": 3}):
+    with pytest.raises(GumdpError, match="has to know its iterations"):
+        gumdp.evaluate(M1, Candidate(time_limit=0.01, root="halving"), trials=2)
+    for wrong in ({"root": "bound"}, {"widen": 2.0}, {"stakes": -1.0}, {"backup": 1.5}, {"cut": -0.1}, {"leaf": 3}):
         with pytest.raises(GumdpError):
             Candidate(10, **wrong)
     with pytest.raises(GumdpError, match="small tables"):

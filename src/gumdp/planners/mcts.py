@@ -151,6 +151,10 @@ class MCTS(Planner):
             return None
         return play_out(self, problem, self.iterations, seeds, stop)
 
+    def desk(self, problem: Problem, iterations: int) -> Desk:
+        """What a search of so many iterations a decision works with."""
+        return Desk(self, problem, iterations)
+
     def equip(self, problem: Problem) -> tuple[Any, Any, Rules]:
         """The rollout policy as kernels call it, its forecast, and the rules, with what an audition decides."""
         rollout = self.rollout
@@ -258,12 +262,18 @@ class Desk:
     @original_errors()
     def compile(self, ledger: Ledger) -> None:
         """Have the search compiled before the clock of the first decision starts."""
-        problem, model = self.problem, self.problem.model
+        model = self.problem.model
         state = model.state(model.public(start_state(model.world(), np.uint64(0))))
-        search(
+        self.run(ledger, state, 0, 0, np.zeros(1, np.uint8))
+
+    def run(self, ledger: Ledger, state: Any, t: int, count: int, stop: NDArray[np.uint8]) -> tuple[int, np.uint64]:
+        """Run ``count`` more iterations of a decision; return the kernel's status and the generator's state."""
+        problem = self.problem
+        status, rng = search(
             problem.model.world(), problem.score, self.actor, self.forecast, ledger, self.tree, self.tables, self.rules,
-            problem.weights, np.uint64(problem.horizon), state, np.uint64(0), 0, self.rng, np.zeros(1, np.uint8),
+            problem.weights, np.uint64(problem.horizon), state, np.uint64(t), count, self.rng, stop,
         )  # fmt: skip
+        return status, np.uint64(rng)
 
     @original_errors()
     def search(
@@ -279,14 +289,10 @@ class Desk:
 
         Work comes in portions of PATIENCE seconds at most, so that Ctrl-C and the deadline are noticed.
         """
-        problem, began, done, portion = self.problem, time.perf_counter(), 0, 8
+        began, done, portion = time.perf_counter(), 0, 8
         while not stop[0]:
             count = portion if iterations is None else min(portion, iterations - done)
-            status, rng = search(
-                problem.model.world(), problem.score, self.actor, self.forecast, ledger, self.tree, self.tables,
-                self.rules, problem.weights, np.uint64(problem.horizon), state, np.uint64(t), count, self.rng, stop,
-            )  # fmt: skip
-            self.rng = np.uint64(rng)
+            status, self.rng = self.run(ledger, state, t, count, stop)
             if status == NOT_A_NUMBER:
                 reraise()
                 raise not_finite()
@@ -325,7 +331,7 @@ class _SearchPolicy(Policy):
         self.planner = planner
         share = None if planner.iterations is None else -(-planner.iterations // planner.threads)
         self._share = share
-        self._desks = [Desk(planner, problem, share or ITERATIONS) for _ in range(planner.threads)]
+        self._desks = [planner.desk(problem, share or ITERATIONS) for _ in range(planner.threads)]
         for k, desk in enumerate(self._desks):
             desk.rng = np.uint64(dice) if k == 0 else np.uint64(spread(np.uint64(dice), np.uint64(k)))
         for _ in self._desks[1:]:
