@@ -51,6 +51,7 @@ study: $(READY)
 	for each in settings others unseen ablation candidates; do \
 		$(BIN)/gumdp run studies/$$each.toml --out $(STUDY)/$$each || exit 1; done
 	$(BIN)/gumdp run studies/settings.toml --out $(STUDY)/pace --trials 3 --workers 1
+	$(BIN)/gumdp run studies/candidates.toml --out $(STUDY)/candidates-pace --trials 10 --workers 1
 	for each in time-1ms time-10ms time-100ms ablation-1ms candidates-1ms leaves; do \
 		$(BIN)/gumdp run studies/$$each.toml --out $(STUDY)/$$each --workers 1 || exit 1; done
 	mkdir -p $(STUDY)/certificates

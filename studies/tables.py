@@ -75,7 +75,8 @@ def counts(folder: Folder, budgets: Mapping[str, Budget]) -> str:
     for label, budget in budgets.items():
         ours, changes = usual(folder, budget), changed(folder, budget)
         played = [cell for by_problem in changes.values() for cell in by_problem.values()]
-        heading.append(f"{label}, {len(ours)} problems{trials_of(played)}")
+        problems = {p for by_problem in changes.values() for p in by_problem if p in ours}
+        heading.append(f"{label}, {len(problems)} problems{trials_of(played)}")
         columns.append({
             text: count([verdict(compare(by_problem[p], ours[p])) for p in ours if p in by_problem])
             for text, by_problem in changes.items()

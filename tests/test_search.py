@@ -20,6 +20,8 @@ PROBLEM = gumdp.zoo.load("m1-entropy")
 
 SCRIPT = """
 import gumdp, numpy as np
+from gumdp.planners import audition
+audition.TRIALS = 4  # interpreted, 32 would take a minute
 m1 = gumdp.zoo.load("m1-entropy", horizon=12)
 m3 = gumdp.zoo.load("m3-adversarial", horizon=8)
 states = gumdp.Problem(m1.model, gumdp.StateEntropy() + gumdp.Entropy(), 0.9, 6, episodes=2)

@@ -40,7 +40,7 @@ def test_a_file_of_the_study_is_an_experiment_of_fresh_trials(path: Path) -> Non
     plan = read_experiment(path)
     assert plan.name == path.stem
     assert {cell.seed for cell in plan.cells} == {1}
-    assert plan.trials == (5 if path.stem == "time-100ms" else 200)
+    assert plan.trials == (15 if path.stem == "time-100ms" else 200)
     labels = {cell.problem_label for cell in plan.cells}
     if path.stem in ("settings", "ablation-1ms", "candidates-1ms", "time-1ms", "time-10ms", "time-100ms"):
         assert labels == set(data.NINE)
