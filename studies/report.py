@@ -134,7 +134,11 @@ def left_out(folder: Folder) -> Iterator[str]:
 
 def with_changes(folder: Folder) -> Iterator[str]:
     """How often each change helps and hurts by budget; then by how much with few iterations: the nine, then others."""
-    found = {label: budget for label, budget in BUDGETS.items() if tables.changed(folder, budget)}
+    found = {
+        label: budget
+        for label, budget in BUDGETS.items()
+        if tables.usual(folder, budget) and tables.changed(folder, budget)
+    }
     yield (
         "On how many problems a change is better, **↓**, or worse, **↑**, than `MCTS()` as it is with the same\n"
         "budget, in the same trials; one-sided tests at 95 %."
