@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 
 from gumdp import MCTS, GumdpError, Problem, Solver, Tabular
 from gumdp.errors import one_of, real
-from gumdp.kernels.callback import reraise
 from gumdp.kernels.forecast import Blind
-from gumdp.kernels.ledger import Ledger, new_ledger
-from gumdp.kernels.search import NOT_A_NUMBER, Rules
+from gumdp.kernels.ledger import Ledger
+from gumdp.kernels.search import Rules
 from gumdp.planners import registry
-from gumdp.planners.base import Policy, Seeds
-from gumdp.planners.mcts import Desk, not_finite
+from gumdp.planners.base import Policy
+from gumdp.planners.mcts import Desk
 from gumdp.planners.registry import Option, PlannerEntry
 from gumdp.results import Array
 
@@ -138,25 +137,9 @@ class Candidate(MCTS):
             round=np.zeros(3, np.int64),
         )
 
-    def trials(self, problem: Problem, seeds: Seeds, stop: NDArray[np.uint8]) -> Array | None:
-        if self.time_limit is not None or self.iterations is None:
-            return None
-        desk = self.desk(problem, self.iterations)
-        values = np.full(len(seeds), np.nan)
-        for k, pair in enumerate(seeds):
-            ledger = new_ledger(problem.score, problem.shape, problem.steps)
-            status, values[k] = plan_changed(
-                problem.model.world(), problem.score, desk.actor, desk.forecast, ledger, desk.tree, desk.spare,
-                desk.tables, desk.rules, desk.change, problem.weights, problem.horizon, self.iterations, pair, stop,
-            )  # fmt: skip
-            reraise()
-            if status == NOT_A_NUMBER:
-                raise not_finite()
-        return values
-
 
 class ChangedDesk(Desk):
-    """What the search of a candidate works with, one decision at a time."""
+    """What the search of a candidate works with."""
 
     def __init__(self, planner: Candidate, problem: Problem, iterations: int) -> None:
         self.planner = planner
@@ -192,6 +175,14 @@ class ChangedDesk(Desk):
             count, self.rng, stop,
         )  # fmt: skip
         return status, np.uint64(rng)
+
+    def play(self, ledger: Ledger, iterations: int, seeds: Any, stop: NDArray[np.uint8]) -> tuple[int, float]:
+        problem = self.problem
+        status, value = plan_changed(
+            problem.model.world(), problem.score, self.actor, self.forecast, ledger, self.tree, self.spare, self.tables,
+            self.rules, self.change, problem.weights, problem.horizon, iterations, seeds, stop,
+        )  # fmt: skip
+        return status, value
 
 
 def cut_of(problem: Problem, least: float) -> int:

@@ -95,6 +95,13 @@ def equal_time(results: Path) -> Iterator[str]:
         if pairs:
             yield f"### {1000 * LIMITS[name]:g} ms a decision"
             yield tables.versus(pairs, "`MCTS()`", "`MCTS.paper()`")
+            trials = [len(ours.values) for ours, _ in pairs]
+            if min(trials) < max(trials):
+                more = [ours.cell.problem for ours, _ in pairs if len(ours.values) > min(trials)]
+                yield (
+                    f"All were played {min(trials)} times first; then {', '.join(more)}, which take less time, were\n"
+                    f"played on, up to {max(trials)} times."
+                )
 
 
 def other_problems(results: Path) -> Iterator[str]:

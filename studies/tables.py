@@ -63,8 +63,8 @@ def ablation(folder: Folder, problems: Sequence[str], budget: Budget) -> str:
             ratios.append(by_problem[p].decision / ours[p].decision)
             text = f"{result.difference:+.1g}" if result.difference else "0"
             cells.append(f"**{text}{MARKS[verdicts[-1]]}**" if MARKS[verdicts[-1]] else text)
-        time = f"{np.exp(np.mean(np.log(ratios))):.2g}" if ratios else ""
-        rows.append((label, *cells, count(verdicts), time))
+        if verdicts:
+            rows.append((label, *cells, count(verdicts), f"{np.exp(np.mean(np.log(ratios))):.2g}"))
     heading = ("change", *(name(ours[p].cell) for p in problems), "in all", "time")
     return Sheet("ablation", "", heading, tuple(rows)).markdown()
 

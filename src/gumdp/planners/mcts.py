@@ -308,17 +308,23 @@ class Desk:
             self.rng = np.uint64(next_world(self.rng))
         return done
 
+    def play(self, ledger: Ledger, iterations: int, seeds: Any, stop: NDArray[np.uint8]) -> tuple[int, float]:
+        """Play a whole trial from its two seeds; return the kernel's status and the value."""
+        problem = self.problem
+        status, value = plan_trial(
+            problem.model.world(), problem.score, self.actor, self.forecast, ledger, self.tree, self.spare, self.tables,
+            self.rules, problem.weights, problem.horizon, iterations, seeds, stop,
+        )  # fmt: skip
+        return status, value
+
 
 def play_out(planner: MCTS, problem: Problem, iterations: int, seeds: Seeds, stop: NDArray[np.uint8]) -> Array:
     """The values of the trials of ``seeds``, with so many iterations a decision."""
-    desk = Desk(planner, problem, iterations)
+    desk = planner.desk(problem, iterations)
     values = np.full(len(seeds), np.nan)
     for k, pair in enumerate(seeds):
         ledger = new_ledger(problem.score, problem.shape, problem.steps)
-        status, values[k] = plan_trial(
-            problem.model.world(), problem.score, desk.actor, desk.forecast, ledger, desk.tree, desk.spare, desk.tables,
-            desk.rules, problem.weights, problem.horizon, iterations, pair, stop,
-        )  # fmt: skip
+        status, values[k] = desk.play(ledger, iterations, pair, stop)
         reraise()
         if status == NOT_A_NUMBER:
             raise not_finite()
