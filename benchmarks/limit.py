@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.kernels.random import advance, high, mix
-from gumdp.kernels.record import kernel, u64
+from gumdp.jit.random import advance, high, mix
+from gumdp.jit.record import kernel, u64
 
 
 @kernel
@@ -79,7 +79,7 @@ def in_c(table: Any) -> Any:
 
 def start_of(problem: Any) -> Any:
     """A start state of the problem, as kernels take it."""
-    from gumdp.kernels.play import start_state
+    from gumdp.policies.play import start_state
 
     model = problem.model
     return model.state(model.public(start_state(model.world(), np.uint64(1))))

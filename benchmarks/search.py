@@ -11,9 +11,9 @@ import numpy as np
 import gumdp
 from benchmarks.limit import bare, in_c, start_of
 from benchmarks.timing import best
-from gumdp.kernels.ledger import new_ledger
-from gumdp.kernels.search import clear, plan_trial, search
-from gumdp.planners.mcts import Desk
+from gumdp.counts.running import new_ledger
+from gumdp.search.loop import clear, plan_trial, search
+from gumdp.search.planner import Desk
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 

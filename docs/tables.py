@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import gumdp
-from gumdp.experiments.paper import SETTINGS
+from gumdp.experiments.plan.paper import SETTINGS
 from gumdp.report.listing import number
 from gumdp.report.published import published
 from gumdp.report.tables import digits

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gumdp.kernels.actors import cost_of
-from gumdp.kernels.record import part, u64
-from gumdp.kernels.search import back_up, find, select
+from gumdp.jit.record import part, u64
+from gumdp.policies.rollout import cost_of
+from gumdp.search.loop import back_up, find, select
 
 ALIVE, DUE, ROUNDS = 0, 1, 2  # places in ``Change.round``
 

@@ -9,11 +9,11 @@ import numba
 import numpy as np
 from candidate_parts import carry, choose, imagine, learn, line_up, outcome_of, survivor
 
-from gumdp.kernels.ledger import commit, recall, settle, worth
-from gumdp.kernels.play import rollout, visit
-from gumdp.kernels.random import advance, high, low, mix
-from gumdp.kernels.record import u64
-from gumdp.kernels.search import (
+from gumdp.counts.running import commit, recall, settle, worth
+from gumdp.jit.random import advance, high, low, mix
+from gumdp.jit.record import u64
+from gumdp.policies.play import rollout, visit
+from gumdp.search.loop import (
     DONE,
     GOLDEN,
     NOT_A_NUMBER,
@@ -38,7 +38,7 @@ def explore(
     model, objective, actor, forecast, ledger, tree, tables, rules, change, notes, weights, horizon, root, t0,
     iterations, rng, stop,
 ):  # fmt: skip
-    """Run ``iterations`` iterations, as ``gumdp.kernels.search.search`` does but for the change.
+    """Run ``iterations`` iterations, as ``gumdp.search.loop.search`` does but for the change.
 
     Sequential halving takes them for all that the decision has.
     """
@@ -112,7 +112,7 @@ def plan_changed(
     model, objective, actor, forecast, ledger, tree, spare, tables, rules, change, weights, horizon, iterations, seeds,
     stop,
 ):  # fmt: skip
-    """Play one trial, as ``gumdp.kernels.search.plan_trial`` does but for the change."""
+    """Play one trial, as ``gumdp.search.loop.plan_trial`` does but for the change."""
     world, rng = u64(seeds[0]), u64(seeds[1])
     actions, horizon = u64(actor.actions), u64(horizon)
     notes, others = change.notes, change.spare

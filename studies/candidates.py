@@ -15,15 +15,15 @@ from candidate_search import carry_over, explore, plan_changed
 from numpy.typing import NDArray
 
 from gumdp import MCTS, GumdpError, Problem, Solver, Tabular
+from gumdp.counts.running import Ledger
 from gumdp.errors import one_of, real
-from gumdp.kernels.forecast import Blind
-from gumdp.kernels.ledger import Ledger
-from gumdp.kernels.search import Rules
-from gumdp.planners import registry
-from gumdp.planners.base import Policy
-from gumdp.planners.mcts import Desk
-from gumdp.planners.registry import Option, PlannerEntry
+from gumdp.policies import registry
+from gumdp.policies.base import Policy
+from gumdp.policies.registry import Option, PlannerEntry
 from gumdp.results import Array
+from gumdp.search.control_variate_kernels import Blind
+from gumdp.search.loop import Rules
+from gumdp.search.planner import Desk
 
 SOLVER = Solver()  # which solves a problem once for all candidates
 LARGEST = 1 << 22  # numbers in a table of expected occupancies: 32 MB

@@ -12,9 +12,9 @@ import numpy as np
 
 import gumdp
 from gumdp import statistics
-from gumdp.experiments.cell import Cell
-from gumdp.experiments.database import FILE
-from gumdp.experiments.store import COLUMNS, Store
+from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.store.database import FILE
+from gumdp.experiments.store.store import COLUMNS, Store
 
 NINE = (
     "m1-entropy", "m2-imitation", "m3-adversarial", "frozenlake-entropy", "frozenlake-imitation", "taxi-entropy",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.experiments.cell import Cell
+from gumdp.experiments.plan.arm import Cell
 from gumdp.report.tables import Sheet
 from studies.data import Folder, Played, compare, tally, verdict
 

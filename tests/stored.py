@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from gumdp.experiments.outcome import Outcome
-from gumdp.experiments.paper import reproduction
-from gumdp.experiments.store import Store
-from gumdp.experiments.version import machine
+from gumdp.experiments.plan.paper import reproduction
+from gumdp.experiments.plan.version import machine
+from gumdp.experiments.store.outcome import Outcome
+from gumdp.experiments.store.store import Store
 from gumdp.report.published import published
 
 LEVELS = {"random": 1.0, "solver": 0.9, "mcts-paper": 0.5, "mcts": 0.45}

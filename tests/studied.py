@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gumdp.planners import registry
+from gumdp.policies import registry
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # ``studies`` is run from the project's folder and not installed

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import gumdp
-from gumdp.planners import audition as stage
-from gumdp.planners.audition import Choice, audition, extent, shortened
+from gumdp.search import tuning as stage
+from gumdp.search.tuning import Choice, audition, extent, shortened
 
 
 class Cast:

@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as arrays
 import gumdp
 from gumdp import statistics
 from gumdp.errors import GumdpError
-from gumdp.planners import registry
+from gumdp.policies import registry
 
 FLOATS = st.floats() | st.sampled_from([0.0, 1.0, -1.0, 0.5, float("nan"), float("inf"), 1e308, 5e-324])
 WHOLE = st.integers(-3, 6) | st.sampled_from([2**31, 2**32, 2**63, 2**64, 10**30])

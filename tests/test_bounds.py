@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import gumdp
 from gumdp import GumdpError, Problem, Tabular, lower_bound
-from gumdp.solvers.clairvoyant import clairvoyant_bound
-from gumdp.solvers.distinct import spread
-from gumdp.solvers.jensen import Instruments
-from gumdp.solvers.tangents import Tangents
-from gumdp.solvers.tree import JensenTree
+from gumdp.average.rest import Instruments
+from gumdp.average.tangents import Tangents
+from gumdp.bounds.distinct import spread
+from gumdp.bounds.history_tree import JensenTree
+from gumdp.bounds.relaxation import clairvoyant_bound
 
 KINDS = {
     "linear": lambda shape, rng: gumdp.Linear(rng.uniform(size=shape)),
@@ -144,7 +144,7 @@ def test_the_same_growth_gives_the_same_bound_however_fast_the_machine_is(monkey
     problem = gumdp.zoo.load("m2-imitation")
     bounds = set()
     for patience in (0.0, 0.003, 10.0):  # how long the tree grows before it looks up
-        monkeypatch.setattr("gumdp.solvers.tree.PATIENCE", patience)
+        monkeypatch.setattr("gumdp.bounds.history_tree.PATIENCE", patience)
         bounds.add(lower_bound(problem, "jensen-tree", nodes=2000, time_limit=600.0).value)
     assert len(bounds) == 1
 

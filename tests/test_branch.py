@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import gumdp
 from gumdp import GumdpError, Problem, solve_exact
-from gumdp.cli import main
-from gumdp.solvers.merging import measures
-from gumdp.solvers.tangents import Tangents
+from gumdp.average.tangents import Tangents
+from gumdp.cli.main import main
+from gumdp.exact.merging import measures
 from gumdp.zoo import theory
 from test_bounds import KINDS, optimum, random_problem
 

@@ -15,11 +15,11 @@ import pytest
 
 import gumdp
 from gumdp import MCTS, GumdpError
-from gumdp.experiments.local import Local
-from gumdp.experiments.reading import read_experiment
-from gumdp.experiments.running import run
-from gumdp.kernels.ledger import commit, new_ledger
-from gumdp.kernels.search import GOLDEN, reroot
+from gumdp.counts.running import commit, new_ledger
+from gumdp.experiments.engines.local import Local
+from gumdp.experiments.plan.reading import read_experiment
+from gumdp.experiments.run import run
+from gumdp.search.loop import GOLDEN, reroot
 from gumdp.seeding import streams
 from studied import ROOT, candidate_search, candidates, registered
 

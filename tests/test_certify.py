@@ -7,12 +7,12 @@ import pytest
 
 import gumdp
 from gumdp import Bound, GumdpError, Problem, Tabular, certify
-from gumdp.kernels.control import luck
-from gumdp.kernels.expand import Rules
-from gumdp.kernels.jensen import new_desk
-from gumdp.solvers.control import Controlled
-from gumdp.solvers.intervals import bernstein_margin, student_margin
-from gumdp.solvers.tree import JensenTree
+from gumdp.average.rest_kernels import new_desk
+from gumdp.bounds.history_tree import JensenTree
+from gumdp.bounds.history_tree_kernels import Rules
+from gumdp.bounds.intervals import bernstein_margin, student_margin
+from gumdp.run.control_variate import Controlled
+from gumdp.run.control_variate_kernels import luck
 
 
 def small(episodes: int = 1) -> Problem:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import gumdp
-from gumdp.kernels.record import record
-from gumdp.kernels.scores import Dense
+from gumdp.jit.record import record
 from gumdp.objectives.base import Objective
+from gumdp.objectives.record import Dense
 
 SHAPE = (3, 2)
 COSTS = np.random.default_rng(20).normal(size=(3, *SHAPE))

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import gumdp
-from gumdp.kernels.classic import between
-from gumdp.kernels.play import next_state, start_state
-from gumdp.kernels.random import advance, high, mix
-from gumdp.kernels.record import kernel, u64
-from gumdp.kernels.worlds import four
+from gumdp.jit.random import advance, high, mix
+from gumdp.jit.record import kernel, u64
+from gumdp.models.classic_dynamics import between
+from gumdp.models.compiled import four
+from gumdp.policies.play import next_state, start_state
 
 IDS = ["MountainCar-v0", "CartPole-v1", "Acrobot-v1", "Pendulum-v1"]
 

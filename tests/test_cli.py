@@ -13,8 +13,8 @@ import pytest
 from rich.console import Console
 
 import gumdp
-from gumdp.cli import main
-from gumdp.planners import registry
+from gumdp.cli.main import main
+from gumdp.policies import registry
 from gumdp.report import terminal
 
 
@@ -335,7 +335,7 @@ def test_every_planner_is_offered_with_its_options(run) -> None:
 
 # --- real processes ---
 
-COMMAND = [sys.executable, "-c", "import sys; from gumdp.cli import main; sys.exit(main())"]
+COMMAND = [sys.executable, "-c", "import sys; from gumdp.cli.main import main; sys.exit(main())"]
 
 
 def test_a_process_ends_with_the_exit_code() -> None:
@@ -350,7 +350,7 @@ def test_a_process_ends_with_the_exit_code() -> None:
 def test_ctrl_c_ends_with_130_and_one_line() -> None:
     args = ["evaluate", "m1-entropy", "--planner", "mcts", "--iterations", "4000", "--trials", "100000"]
     code = (  # all is imported and compiled when the signal comes: compiling itself can't be interrupted
-        "import sys, gumdp; from gumdp.cli import main; "
+        "import sys, gumdp; from gumdp.cli.main import main; "
         "gumdp.evaluate(gumdp.zoo.load('m1-entropy'), gumdp.MCTS(iterations=4000), trials=1); "
         "print('ready', flush=True); sys.exit(main())"
     )

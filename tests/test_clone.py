@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import gumdp
-from gumdp.kernels.play import next_state, start_state
-from gumdp.models.clone import Clone, reseed
-from gumdp.models.gymnasium import newest
+from gumdp.models.gymnasium.adapter import newest
+from gumdp.models.gymnasium.clone import Clone, reseed
+from gumdp.policies.play import next_state, start_state
 
 
 def step(model: gumdp.models.base.Model, state: Any, action: int, world: int) -> Any:
@@ -190,7 +190,7 @@ def test_observations_without_a_numbering_ask_for_one() -> None:
 
 
 def test_composite_observations_are_numbered_without_a_gap() -> None:
-    from gumdp.models.observations import count_of, number_in
+    from gumdp.models.gymnasium.observations import count_of, number_in
 
     spaces = gymnasium.spaces
     space = spaces.Dict(

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import gumdp
-from gumdp.comparison import compare
+from gumdp.run.compare import compare
 
 
 def samples(shift: float, n: int = 200) -> tuple[np.ndarray, np.ndarray]:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import gumdp
-from gumdp.kernels.ledger import new_ledger
-from gumdp.kernels.rehearsal import rehearse
+from gumdp.counts.rehearsal import rehearse
+from gumdp.counts.running import new_ledger
 
 SHAPE = (3, 2)
 CELLS = 6

@@ -10,7 +10,7 @@ import matplotlib
 import pytest
 
 import gumdp
-from gumdp.cli import main
+from gumdp.cli.main import main
 
 matplotlib.use("Agg")
 from matplotlib import pyplot

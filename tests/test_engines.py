@@ -11,18 +11,18 @@ from pathlib import Path
 import pytest
 
 import gumdp
-from gumdp.cli import main
-from gumdp.experiments.cell import Cell
-from gumdp.experiments.cluster import play_remotely
-from gumdp.experiments.job import Job, Progress, cut
-from gumdp.experiments.local import Local
-from gumdp.experiments.outcome import Outcome
-from gumdp.experiments.process import WorkerProcess
-from gumdp.experiments.reading import read_experiment
-from gumdp.experiments.running import run
-from gumdp.experiments.store import Store
-from gumdp.experiments.version import version
-from gumdp.experiments.work import Bench
+from gumdp.cli.main import main
+from gumdp.experiments.engines.cluster import play_remotely
+from gumdp.experiments.engines.job import Job, Progress, cut
+from gumdp.experiments.engines.local import Local
+from gumdp.experiments.engines.process import WorkerProcess
+from gumdp.experiments.engines.work import Bench
+from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.plan.reading import read_experiment
+from gumdp.experiments.plan.version import version
+from gumdp.experiments.run import run
+from gumdp.experiments.store.outcome import Outcome
+from gumdp.experiments.store.store import Store
 
 CELL = Cell("m1-entropy", "mcts", {"horizon": 20}, {"iterations": 20})
 INTERPRETED = Cell("m1-entropy", "mcts", {"horizon": 20}, {"iterations": 20, "threads": 2})
@@ -35,7 +35,7 @@ horizon = 20
 name = "mcts"
 iterations = [20, 4000]
 """
-COMMAND = [sys.executable, "-c", "import sys; from gumdp.cli import main; sys.exit(main())"]
+COMMAND = [sys.executable, "-c", "import sys; from gumdp.cli.main import main; sys.exit(main())"]
 
 
 def values(folder: Path) -> dict[str, dict[int, float]]:

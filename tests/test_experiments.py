@@ -15,17 +15,17 @@ import numpy as np
 import pytest
 
 import gumdp
-from gumdp.cli import main
-from gumdp.experiments import estimate
-from gumdp.experiments.cell import Cell
-from gumdp.experiments.experiment import Experiment
-from gumdp.experiments.job import Progress
-from gumdp.experiments.local import Local
-from gumdp.experiments.outcome import Outcome
-from gumdp.experiments.reading import read_experiment
-from gumdp.experiments.running import run
-from gumdp.experiments.store import Store
-from gumdp.experiments.version import version
+from gumdp.cli.main import main
+from gumdp.experiments.engines.job import Progress
+from gumdp.experiments.engines.local import Local
+from gumdp.experiments.plan import estimate
+from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.plan.experiment import Experiment
+from gumdp.experiments.plan.reading import read_experiment
+from gumdp.experiments.plan.version import version
+from gumdp.experiments.run import run
+from gumdp.experiments.store.outcome import Outcome
+from gumdp.experiments.store.store import Store
 
 SMALL = {"name": "m1-entropy", "horizon": 20}
 
@@ -384,7 +384,7 @@ def test_results_are_listed_filtered_and_exported(call, tmp_path: Path) -> None:
 
 # --- kills ---
 
-COMMAND = [sys.executable, "-c", "import sys; from gumdp.cli import main; sys.exit(main())"]
+COMMAND = [sys.executable, "-c", "import sys; from gumdp.cli.main import main; sys.exit(main())"]
 LONG = """
 trials = {trials}
 [[problems]]

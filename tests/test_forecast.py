@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import gumdp
-from gumdp.kernels.forecast import Blind, Forecast, knots
-from gumdp.kernels.ledger import commit, new_ledger, settle
-from gumdp.planners.forecast import forecast, span, uniform
+from gumdp.counts.running import commit, new_ledger, settle
+from gumdp.search.control_variate import forecast, span, uniform
+from gumdp.search.control_variate_kernels import Blind, Forecast, knots
 
 ROLLOUTS = {"randomness": 1.0, "reuse": True, "exploration": 2.0}  # without an audition
 

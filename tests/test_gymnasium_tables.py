@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import gumdp
-from gumdp.models.gymnasium import newest
-from gumdp.models.published import from_table
+from gumdp.models.gymnasium.adapter import newest
+from gumdp.models.gymnasium.table import from_table
 
 IDS = ["FrozenLake-v1", "FrozenLake8x8-v1", newest("CliffWalking"), newest("Taxi")]
 

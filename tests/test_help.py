@@ -11,7 +11,7 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 
-from gumdp.cli import main, program
+from gumdp.cli.main import main, program
 
 HELP = "\n".join(command.help or "" for command in (program, *program.commands.values()))
 EXAMPLES = sorted(set(re.findall(r"^ +(gumdp .+)$", HELP, re.MULTILINE)))

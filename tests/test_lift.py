@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import gumdp
 from gumdp import Problem, Tabular
-from gumdp.kernels.lift import Lifted
-from gumdp.solvers.tree import JensenTree
+from gumdp.bounds.history_tree import JensenTree
+from gumdp.bounds.unsplit import Lifted
 from test_bounds import optimum, random_problem
 
 BOUNDED = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -23,7 +23,7 @@ def objective(kind: str, shape: tuple[int, int], rng: np.random.Generator) -> gu
 @pytest.fixture
 def always(monkeypatch):
     """Bend the tangents at every leaf, whether it pays or not."""
-    monkeypatch.setattr("gumdp.solvers.tree.WORTHWHILE", -np.inf)
+    monkeypatch.setattr("gumdp.bounds.history_tree.WORTHWHILE", -np.inf)
     monkeypatch.setattr(JensenTree, "_heavy", lambda self: True)
 
 

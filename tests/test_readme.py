@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 import gumdp
-from gumdp.cli import main
+from gumdp.cli.main import main
 from gumdp.report import terminal
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")

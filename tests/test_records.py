@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import gumdp
-from gumdp.kernels.cache import CacheFile
-from gumdp.kernels.record import Code, digest_of, record
+from gumdp.jit.cache import CacheFile
+from gumdp.jit.record import Code, digest_of, record
 
 PACKAGE = Path(gumdp.__file__).parent
 
 USER = """
 import json, numba, numpy, gumdp
-from gumdp.kernels.scores import whole_value
+from gumdp.objectives.record import whole_value
 
 @numba.njit
 def weight(s):
@@ -71,7 +71,7 @@ def test_an_edited_kernel_gives_the_new_answer(tmp_path: Path) -> None:
     shutil.copytree(PACKAGE, tmp_path / "src" / "gumdp", ignore=shutil.ignore_patterns("__pycache__"))
     file, cache = tmp_path / "user.py", tmp_path / "cache"
     file.write_text(
-        "import numpy as np, gumdp.kernels.play as p\n"
+        "import numpy as np, gumdp.policies.play as p\n"
         "print([int(p.next_world(np.uint64(0))), sum(p.next_world.stats.cache_hits.values())])"
     )
     assert python(file, cache, tmp_path / "src") == [0x9E3779B97F4A7C15, 0]
@@ -84,8 +84,8 @@ def test_an_edited_kernel_gives_the_new_answer(tmp_path: Path) -> None:
 def test_one_process_s_records_don_t_trouble_another_without_them(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     (tmp_path / "mine.py").write_text(
-        "from gumdp.kernels.record import record\n"
-        "from gumdp.kernels.scores import Separable\n"
+        "from gumdp.jit.record import record\n"
+        "from gumdp.objectives.record import Separable\n"
         "@record\n"
         "class Twice(Separable):\n"
         "    actions: int\n"
@@ -95,7 +95,7 @@ def test_one_process_s_records_don_t_trouble_another_without_them(tmp_path: Path
         "        return 2.0\n"
     )
     first, second = tmp_path / "first.py", tmp_path / "second.py"
-    body = "import json, numpy as np\nfrom gumdp.kernels.scores import whole_value\n"
+    body = "import json, numpy as np\nfrom gumdp.objectives.record import whole_value\n"
     first.write_text(body + "from mine import Twice\nprint(whole_value(Twice(1), np.array([0.5, 1.0])))")
     assert python(first, cache) == 3.0
     (tmp_path / "mine.py").unlink()

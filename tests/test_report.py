@@ -9,12 +9,12 @@ import pytest
 from rich.console import Console, Group
 
 import gumdp
-from gumdp.cli import main
-from gumdp.experiments.cell import Cell
-from gumdp.experiments.job import Progress
-from gumdp.experiments.outcome import Outcome
-from gumdp.experiments.paper import BUDGETS, SETTINGS, THINNED, choose, reproduction
-from gumdp.experiments.store import Store
+from gumdp.cli.main import main
+from gumdp.experiments.engines.job import Progress
+from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.plan.paper import BUDGETS, SETTINGS, THINNED, choose, reproduction
+from gumdp.experiments.store.outcome import Outcome
+from gumdp.experiments.store.store import Store
 from gumdp.report import figures
 from gumdp.report.document import reproduction as reproduction_text
 from gumdp.report.document import write_report

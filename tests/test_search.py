@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gumdp
-from gumdp.kernels.ledger import new_ledger
-from gumdp.kernels.search import DONE, clear, new_tree, recommend, reroot, search
-from gumdp.planners.mcts import Desk
+from gumdp.counts.running import new_ledger
+from gumdp.search.loop import DONE, clear, new_tree, recommend, reroot, search
+from gumdp.search.planner import Desk
 
 PROBLEM = gumdp.zoo.load("m1-entropy")
 
 SCRIPT = """
 import gumdp, numpy as np
-from gumdp.planners import audition
+from gumdp.search import tuning as audition
 audition.TRIALS = 4  # interpreted, 32 would take a minute
 m1 = gumdp.zoo.load("m1-entropy", horizon=12)
 m3 = gumdp.zoo.load("m3-adversarial", horizon=8)
@@ -103,10 +103,10 @@ def test_visits_flow_through_the_tree():
 def test_a_reused_subtree_is_the_subtree():
     desk = Desk(gumdp.MCTS(400, reuse=True), PROBLEM, 400)
     run_search(desk, new_ledger(PROBLEM.score, PROBLEM.shape, PROBLEM.steps), 400, 0, 5)
-    before = gumdp.planners.tree.SearchTree.read(desk.tree, 1)
+    before = gumdp.search.view.SearchTree.read(desk.tree, 1)
     child = before.children(0, 0)[0]
     reroot(desk.tree, desk.spare, 0, np.uint64(before.label[child]))
-    after = gumdp.planners.tree.SearchTree.read(desk.spare, int(before.label[child]))
+    after = gumdp.search.view.SearchTree.read(desk.spare, int(before.label[child]))
 
     def shape_of(tree, node):
         return (

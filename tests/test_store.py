@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import gumdp
-from gumdp.experiments import store as store_module
-from gumdp.experiments.cell import Cell
-from gumdp.experiments.export import to_csv, to_parquet
-from gumdp.experiments.outcome import Outcome
-from gumdp.experiments.store import COLUMNS, Store, StoreError
+from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.store import store as store_module
+from gumdp.experiments.store.export import to_csv, to_parquet
+from gumdp.experiments.store.outcome import Outcome
+from gumdp.experiments.store.store import COLUMNS, Store, StoreError
 
 CELL = Cell("m1-entropy", "random")
 

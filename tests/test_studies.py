@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gumdp.experiments.cell import Cell
-from gumdp.experiments.outcome import Outcome
-from gumdp.experiments.reading import read_experiment
-from gumdp.experiments.store import Store
+from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.plan.reading import read_experiment
+from gumdp.experiments.store.outcome import Outcome
+from gumdp.experiments.store.store import Store
 from studied import ROOT, data, registered, report, tables
 
 __all__ = ["registered"]
@@ -168,7 +168,7 @@ def test_a_cell_counts_in_the_version_that_ran_it_last(tmp_path: Path, monkeypat
     cells = [cell for cell in cells_of("time-1ms", {"m1-entropy"}) if cell.planner in ("mcts", "mcts-paper")]
     ours = [cell for cell in cells if cell.planner == "mcts"]
     for name, run, gain in (("old", cells, 0.1), ("new", ours, 0.3)):
-        monkeypatch.setattr("gumdp.experiments.store.version", lambda name=name: name)
+        monkeypatch.setattr("gumdp.experiments.store.store.version", lambda name=name: name)
         fill(tmp_path, run, gain)
     folder = data.Folder(tmp_path)
     [(new, paper)] = folder.pairs({"time_limit": 0.001}, {"time_limit": 0.001})

@@ -9,7 +9,7 @@ from scipy import stats
 
 import gumdp
 from gumdp.errors import GumdpError
-from gumdp.kernels.play import next_state, next_world, start_state
+from gumdp.policies.play import next_state, next_world, start_state
 
 
 def random_table(states: int = 5, actions: int = 3, seed: int = 0) -> np.ndarray:

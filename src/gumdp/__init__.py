@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gumdp import plot as plot
     from gumdp import zoo as zoo
-    from gumdp.acting import play as play
-    from gumdp.comparison import Comparison as Comparison
-    from gumdp.comparison import compare as compare
-    from gumdp.environment import OccupancyEnv as OccupancyEnv
+    from gumdp.average.planner import Solver as Solver
+    from gumdp.average.solve import solve_infinite as solve_infinite
+    from gumdp.bounds.bound import lower_bound as lower_bound
     from gumdp.errors import GumdpError as GumdpError
-    from gumdp.evaluation import evaluate as evaluate
-    from gumdp.evaluation import run_trial as run_trial
-    from gumdp.history import histories_of as histories_of
-    from gumdp.history import history_of as history_of
-    from gumdp.history import running_occupancy as running_occupancy
+    from gumdp.exact.planner import Exact as Exact
+    from gumdp.exact.policy_value import exact_value as exact_value
+    from gumdp.exact.policy_value import infinite_trials_value as infinite_trials_value
+    from gumdp.exact.solve import solve_exact as solve_exact
     from gumdp.models.bins import Bins as Bins
-    from gumdp.models.gymnasium import from_gymnasium as from_gymnasium
+    from gumdp.models.gymnasium.adapter import from_gymnasium as from_gymnasium
     from gumdp.models.learned import Learned as Learned
     from gumdp.models.learned import learn as learn
     from gumdp.models.simulator import Simulator as Simulator
@@ -45,16 +43,11 @@ if TYPE_CHECKING:
     from gumdp.occupancy import occupancy_covariance as occupancy_covariance
     from gumdp.occupancy import step_weights as step_weights
     from gumdp.occupancy import truncation_gap as truncation_gap
-    from gumdp.occupancy_mdp import OccupancyMDP as OccupancyMDP
-    from gumdp.occupancy_mdp import OccupancyState as OccupancyState
-    from gumdp.planners.baselines import Greedy as Greedy
-    from gumdp.planners.baselines import Markov as Markov
-    from gumdp.planners.baselines import Random as Random
-    from gumdp.planners.baselines import Stationary as Stationary
-    from gumdp.planners.exact import Exact as Exact
-    from gumdp.planners.mcts import MCTS as MCTS
-    from gumdp.planners.nonmarkov import NonMarkov as NonMarkov
-    from gumdp.planners.solver import Solver as Solver
+    from gumdp.policies.fixed import Greedy as Greedy
+    from gumdp.policies.fixed import Markov as Markov
+    from gumdp.policies.fixed import Random as Random
+    from gumdp.policies.fixed import Stationary as Stationary
+    from gumdp.policies.history import NonMarkov as NonMarkov
     from gumdp.problem import Problem as Problem
     from gumdp.results import Bound as Bound
     from gumdp.results import Certificate as Certificate
@@ -62,12 +55,19 @@ if TYPE_CHECKING:
     from gumdp.results import Evaluation as Evaluation
     from gumdp.results import Solution as Solution
     from gumdp.results import Trial as Trial
-    from gumdp.solvers.bounds import lower_bound as lower_bound
-    from gumdp.solvers.certify import certify as certify
-    from gumdp.solvers.exact import solve_exact as solve_exact
-    from gumdp.solvers.infinite import solve_infinite as solve_infinite
-    from gumdp.solvers.policy_value import exact_value as exact_value
-    from gumdp.solvers.policy_value import infinite_trials_value as infinite_trials_value
+    from gumdp.run.act import play as play
+    from gumdp.run.certify import certify as certify
+    from gumdp.run.compare import Comparison as Comparison
+    from gumdp.run.compare import compare as compare
+    from gumdp.run.environment import OccupancyEnv as OccupancyEnv
+    from gumdp.run.evaluate import evaluate as evaluate
+    from gumdp.run.evaluate import run_trial as run_trial
+    from gumdp.search.planner import MCTS as MCTS
+    from gumdp.theory.history import histories_of as histories_of
+    from gumdp.theory.history import history_of as history_of
+    from gumdp.theory.history import running_occupancy as running_occupancy
+    from gumdp.theory.occupancy_mdp import OccupancyMDP as OccupancyMDP
+    from gumdp.theory.occupancy_mdp import OccupancyState as OccupancyState
 
 __version__ = "0.1.0"
 
@@ -77,62 +77,62 @@ _HOMES = {
     "Bins": "gumdp.models.bins",
     "Bound": "gumdp.results",
     "Certificate": "gumdp.results",
-    "Comparison": "gumdp.comparison",
+    "Comparison": "gumdp.run.compare",
     "Constrained": "gumdp.objectives.constrained",
     "Decision": "gumdp.results",
     "Entropy": "gumdp.objectives.entropy",
     "Evaluation": "gumdp.results",
-    "Exact": "gumdp.planners.exact",
+    "Exact": "gumdp.exact.planner",
     "Function": "gumdp.objectives.function",
-    "Greedy": "gumdp.planners.baselines",
+    "Greedy": "gumdp.policies.fixed",
     "GumdpError": "gumdp.errors",
     "Imitation": "gumdp.objectives.imitation",
     "KLImitation": "gumdp.objectives.divergence",
     "Learned": "gumdp.models.learned",
     "Linear": "gumdp.objectives.linear",
-    "MCTS": "gumdp.planners.mcts",
-    "Markov": "gumdp.planners.baselines",
+    "MCTS": "gumdp.search.planner",
+    "Markov": "gumdp.policies.fixed",
     "MeanVariance": "gumdp.objectives.mean_variance",
-    "NonMarkov": "gumdp.planners.nonmarkov",
+    "NonMarkov": "gumdp.policies.history",
     "Objective": "gumdp.objectives.base",
-    "OccupancyEnv": "gumdp.environment",
-    "OccupancyMDP": "gumdp.occupancy_mdp",
-    "OccupancyState": "gumdp.occupancy_mdp",
+    "OccupancyEnv": "gumdp.run.environment",
+    "OccupancyMDP": "gumdp.theory.occupancy_mdp",
+    "OccupancyState": "gumdp.theory.occupancy_mdp",
     "Problem": "gumdp.problem",
     "Quadratic": "gumdp.objectives.quadratic",
-    "Random": "gumdp.planners.baselines",
+    "Random": "gumdp.policies.fixed",
     "Simulator": "gumdp.models.simulator",
     "Solution": "gumdp.results",
-    "Solver": "gumdp.planners.solver",
+    "Solver": "gumdp.average.planner",
     "StateEntropy": "gumdp.objectives.entropy",
-    "Stationary": "gumdp.planners.baselines",
+    "Stationary": "gumdp.policies.fixed",
     "Tabular": "gumdp.models.tabular",
     "Target": "gumdp.objectives.target",
     "Trial": "gumdp.results",
     "WorstCase": "gumdp.objectives.worst_case",
-    "certify": "gumdp.solvers.certify",
+    "certify": "gumdp.run.certify",
     "check_objective": "gumdp.objectives.check",
-    "compare": "gumdp.comparison",
+    "compare": "gumdp.run.compare",
     "empirical_occupancy": "gumdp.occupancy",
     "entropic": "gumdp.objectives.risk",
-    "evaluate": "gumdp.evaluation",
-    "exact_value": "gumdp.solvers.policy_value",
+    "evaluate": "gumdp.run.evaluate",
+    "exact_value": "gumdp.exact.policy_value",
     "expected_occupancy": "gumdp.occupancy",
-    "from_gymnasium": "gumdp.models.gymnasium",
-    "histories_of": "gumdp.history",
-    "history_of": "gumdp.history",
+    "from_gymnasium": "gumdp.models.gymnasium.adapter",
+    "histories_of": "gumdp.theory.history",
+    "history_of": "gumdp.theory.history",
     "horizon_for": "gumdp.occupancy",
-    "infinite_trials_value": "gumdp.solvers.policy_value",
+    "infinite_trials_value": "gumdp.exact.policy_value",
     "learn": "gumdp.models.learned",
-    "lower_bound": "gumdp.solvers.bounds",
+    "lower_bound": "gumdp.bounds.bound",
     "normalized": "gumdp.objectives.compose",
     "occupancy_covariance": "gumdp.occupancy",
-    "play": "gumdp.acting",
+    "play": "gumdp.run.act",
     "plot": "gumdp.plot",
-    "run_trial": "gumdp.evaluation",
-    "running_occupancy": "gumdp.history",
-    "solve_exact": "gumdp.solvers.exact",
-    "solve_infinite": "gumdp.solvers.infinite",
+    "run_trial": "gumdp.run.evaluate",
+    "running_occupancy": "gumdp.theory.history",
+    "solve_exact": "gumdp.exact.solve",
+    "solve_infinite": "gumdp.average.solve",
     "step_weights": "gumdp.occupancy",
     "truncation_gap": "gumdp.occupancy",
     "zoo": "gumdp.zoo",

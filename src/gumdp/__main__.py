@@ -2,6 +2,6 @@
 
 import sys
 
-from gumdp.cli import main
+from gumdp.cli.main import main
 
 sys.exit(main())

@@ -27,7 +27,7 @@ class Model(ABC):
 
     @abstractmethod
     def world(self) -> Any:
-        """The record that kernels call: see ``gumdp.kernels.worlds``."""
+        """The record that kernels call: see ``gumdp.models.compiled``."""
 
     @abstractmethod
     def state(self, state: Any) -> Any:

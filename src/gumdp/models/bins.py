@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gumdp.errors import GumdpError, unknown, whole
-from gumdp.kernels.worlds import EdgeBoxes, EqualBoxes, cells_of
+from gumdp.models.compiled import EdgeBoxes, EqualBoxes, cells_of
 
 Array = NDArray[np.float64]
 OUTSIDE = ("clip", "error")
@@ -168,7 +168,7 @@ class Bins:
         return int((beyond & (np.array(self.shape) > 1)).any(axis=1).sum())
 
     def boxes(self) -> Any:
-        """The record that kernels call: see ``gumdp.kernels.worlds``."""
+        """The record that kernels call: see ``gumdp.models.compiled``."""
         if self.cells and self.edges is not None:
             firsts = np.concatenate([[0], np.cumsum([x.size for x in self.edges])])
             return EdgeBoxes(np.concatenate(self.edges), firsts, self.mode == "error")

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gumdp.errors import GumdpError, whole
-from gumdp.kernels.callback import original_errors
-from gumdp.kernels.sampling import wander
+from gumdp.jit.callback import original_errors
 from gumdp.models.base import Model
 from gumdp.models.bins import Bins
-from gumdp.models.gymnasium import actions_of, open_environment, read_number, title
-from gumdp.models.observations import Cells, cells_for
-from gumdp.models.published import names_of
+from gumdp.models.gymnasium.adapter import actions_of, open_environment, read_number, title
+from gumdp.models.gymnasium.observations import Cells, cells_for
+from gumdp.models.gymnasium.table import names_of
+from gumdp.models.sampling import wander
 
 Ints = NDArray[np.int64]
 EPISODE = 200  # steps after which a sampled episode is broken off

@@ -10,12 +10,12 @@ import numba
 import numpy as np
 
 from gumdp.errors import GumdpError, unknown, whole
-from gumdp.kernels.play import start_state
-from gumdp.kernels.record import Code
-from gumdp.kernels.worlds import Absorbing, Drawn, Ending, Fixed, Indexed, Noisy, Restarting, Simulation, Still
+from gumdp.jit.record import Code
 from gumdp.models.base import Model
 from gumdp.models.bins import Bins
+from gumdp.models.compiled import Absorbing, Drawn, Ending, Fixed, Indexed, Noisy, Restarting, Simulation, Still
 from gumdp.models.source import TERMINAL
+from gumdp.policies.play import start_state
 
 UNIFORM = (0.5, 0.5, 0.5, 0.5)
 
@@ -72,7 +72,7 @@ class Simulator(Model):
 
     @classmethod
     def compiled(cls, world: Simulation, bins: Bins, action_names: Sequence[str] | None = None) -> Simulator:
-        """The model of a record that is compiled already: see ``gumdp.kernels.classic``."""
+        """The model of a record that is compiled already: see ``gumdp.models.classic_dynamics``."""
         model = cls.__new__(cls)
         model._fill(world, bins.cells, start_state(world, np.uint64(0)))
         model.state_names, model.grid = None, None

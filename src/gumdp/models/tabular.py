@@ -11,9 +11,9 @@ import scipy.sparse as sparse
 from numpy.typing import ArrayLike, NDArray
 
 from gumdp.errors import GumdpError, array_of_numbers, describe, items, show, whole
-from gumdp.kernels.tables import check_rows, draw_limits, sort_rows
-from gumdp.kernels.worlds import MaskedTable, Table
 from gumdp.models.base import Model
+from gumdp.models.compiled import MaskedTable, Table
+from gumdp.models.table_kernels import check_rows, draw_limits, sort_rows
 
 TOLERANCE = 1e-8
 

@@ -68,7 +68,7 @@ class Objective(ABC):
         return
 
     def score(self, shape: Shape) -> Any:
-        """The record that kernels call: see ``gumdp.kernels.scores``. By default it calls ``value`` back, slowly."""
+        """The record that kernels call: see ``gumdp.objectives.record``. By default it calls ``value`` back, slowly."""
         from gumdp.objectives.interpreted import interpreted
 
         return interpreted(self, shape, "it has no record for kernels")

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from gumdp.counts.rehearsal import rehearse
+from gumdp.counts.running import new_ledger
 from gumdp.errors import GumdpError, whole
-from gumdp.kernels.callback import reraise
-from gumdp.kernels.ledger import new_ledger
-from gumdp.kernels.rehearsal import rehearse
+from gumdp.jit.callback import reraise
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.function import as_objective
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from gumdp.errors import GumdpError, real
-from gumdp.kernels.record import record
-from gumdp.kernels.scores import Dense, Separable, summed_value
+from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.function import as_objective
-from gumdp.objectives.score import Score
+from gumdp.objectives.record import Dense, Separable, summed_value
+from gumdp.objectives.statistics import Score
 
 
 class Sum(Objective):

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from scipy.special import rel_entr
 
 from gumdp.errors import real
-from gumdp.kernels.record import record
-from gumdp.kernels.scores import Separable
+from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.entropy import FLOOR
+from gumdp.objectives.record import Separable
 from gumdp.objectives.tables import distribution, match
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from scipy.special import xlogy
 
 from gumdp.errors import real
-from gumdp.kernels.record import record
-from gumdp.kernels.scores import Separable
+from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Shape
+from gumdp.objectives.record import Separable
 
 FLOOR = 1e-6
 

@@ -11,11 +11,11 @@ import numpy as np
 from numba import types
 
 from gumdp.errors import GumdpError, real
-from gumdp.kernels.callback import python_value, register
-from gumdp.kernels.record import Code, record
-from gumdp.kernels.scores import Dense
+from gumdp.jit.callback import python_value, register
+from gumdp.jit.record import Code, record
 from gumdp.objectives.base import Array, Objective, Shape, one_number
 from gumdp.objectives.interpreted import InterpretedScore, interpreted
+from gumdp.objectives.record import Dense
 
 _compiling = threading.Lock()
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from gumdp.kernels.callback import python_value, register
-from gumdp.kernels.record import record
-from gumdp.kernels.scores import Dense
+from gumdp.jit.callback import python_value, register
+from gumdp.jit.record import record
 from gumdp.objectives.base import Objective, Shape
+from gumdp.objectives.record import Dense
 
 
 def interpreted(objective: Objective, shape: Shape, reason: str) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gumdp.kernels.record import record
-from gumdp.kernels.scores import Separable
+from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Shape
+from gumdp.objectives.record import Separable
 from gumdp.objectives.tables import cost_table, match
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from gumdp.errors import GumdpError, real
-from gumdp.kernels.record import record
-from gumdp.kernels.scores import Dense, Separable
+from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.function import as_objective
-from gumdp.objectives.score import Score
+from gumdp.objectives.record import Dense, Separable
+from gumdp.objectives.statistics import Score
 
 LARGEST = 700.0  # exponents beyond leave the range of floating-point numbers
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gumdp.kernels.record import record, u64
-from gumdp.kernels.scores import Separable
+from gumdp.jit.record import record, u64
+from gumdp.objectives.record import Separable
 
 
 @record

@@ -8,8 +8,8 @@ import numpy as np
 
 from gumdp.errors import GumdpError, real, whole
 from gumdp.models.base import Model
-from gumdp.planners.tree import SearchTree
 from gumdp.plot.ink import Axes, action_label, axes, model_of, state_label
+from gumdp.search.view import SearchTree
 
 
 @dataclass

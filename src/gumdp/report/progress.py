@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.progress import TaskID
 from rich.text import Text
 
-from gumdp.experiments.job import Engine, Progress
+from gumdp.experiments.engines.job import Engine, Progress
 from gumdp.report.listing import number
 
 SHOWN = 12  # cells with a bar at the same time: those at work

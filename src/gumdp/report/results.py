@@ -11,8 +11,8 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from gumdp import statistics
-from gumdp.experiments.cell import Cell
-from gumdp.experiments.store import Store
+from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.store.store import Store
 from gumdp.report.listing import number
 from gumdp.results import Array
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.comparison import Comparison, compare
-from gumdp.experiments.cell import Cell
-from gumdp.experiments.store import Store
+from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.store.store import Store
 from gumdp.report.published import Published, published
 from gumdp.report.results import CellResult
+from gumdp.run.compare import Comparison, compare
 from gumdp.zoo.registry import Entry, entries
 
 NAMES = {"random": "random", "solver": "solver", "mcts-paper": "MCTS.paper()", "mcts": "MCTS()", "greedy": "greedy"}
@@ -176,7 +176,7 @@ def _merge(cells: list[tuple[CellResult, dict[int, float]]]) -> tuple[CellResult
 
 def _in_order(sections: tuple[Section, ...]) -> tuple[Section, ...]:
     """Sections in the order of the zoo's own list of the paper's settings, others as they came."""
-    from gumdp.experiments.paper import SETTINGS
+    from gumdp.experiments.plan.paper import SETTINGS
 
     order = list(SETTINGS)
     return tuple(sorted(sections, key=lambda s: order.index(s.problem) if s.problem in order else len(order)))

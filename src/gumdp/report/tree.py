@@ -13,7 +13,7 @@ from gumdp.report.terminal import action_label, state_label
 
 if TYPE_CHECKING:
     from gumdp.models.base import Model
-    from gumdp.planners.tree import SearchTree
+    from gumdp.search.view import SearchTree
 
 BRANCHES = 3  # outcomes of an action that are shown
 

@@ -10,8 +10,8 @@ from gumdp.errors import GumdpError, real, whole
 from gumdp.zoo.registry import Entry, register
 
 if TYPE_CHECKING:
-    from gumdp.planners.baselines import Markov, Stationary
-    from gumdp.planners.nonmarkov import NonMarkov
+    from gumdp.policies.fixed import Markov, Stationary
+    from gumdp.policies.history import NonMarkov
 
 DISCOUNT = 0.9
 

@@ -1,0 +1,1 @@
+"""The infinite-trials programme: the policy that is best on average."""

@@ -1,0 +1,105 @@
+"""Frank–Wolfe with fully corrective steps: the cheapest plans, mixed in the best shares."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from gumdp.average.gap import Certifier
+from gumdp.average.mirror import BLURS
+from gumdp.average.point import Point, Progress
+from gumdp.average.polytope import Corner, Stationary, Truncated, ratios
+from gumdp.average.rest_kernels import new_desk, share_out
+from gumdp.average.tangents import Tangents
+from gumdp.jit.callback import reraise
+from gumdp.objectives.base import Array
+
+CORNERS = 200
+
+
+def frank_wolfe(
+    tangents: Tangents,
+    polytope: Stationary | Truncated,
+    policy: Array,
+    *,
+    tolerance: float,
+    iterations: int,
+    deadline: float,
+    progress: Progress | None = None,
+) -> Point:
+    """Lower f over mixtures of deterministic plans, adding the plan that is cheapest under the gradient.
+
+    After each new plan pairs of plans exchange shares until that gains nothing (pairwise steps). Objectives with
+    kinks are blurred, less and less. The linear oracle's gap comes with every iteration.
+    """
+    mix = Mixture(tangents, polytope, policy)
+    gap = np.inf
+    for done in range(1, iterations + 1):
+        corner = mix.look()
+        gap = mix.best.value - mix.certifier.bound if tangents.objective.convex else np.nan
+        if progress:
+            progress(done, mix.best.value, gap)
+        if gap <= tolerance or time.perf_counter() > deadline:
+            break
+        if mix.near < 0.05 * gap and mix.sharpen():  # what is left is the blur's
+            continue
+        if not mix.add(corner, tolerance) and not mix.sharpen():
+            break
+    return mix.best._replace(gap=gap, iterations=done)
+
+
+class Mixture:
+    """Plans with shares; their occupancy is the mean of theirs, weighted by the shares."""
+
+    def __init__(self, tangents: Tangents, polytope: Stationary | Truncated, policy: Array) -> None:
+        self.tangents, self.polytope = tangents, polytope
+        self.certifier = Certifier(tangents, polytope)
+        self.blurs = list(BLURS) if tangents.kinked else [0.0]
+        self.near = np.inf  # how far the mixture is from the optimum of the blurred objective, at most
+        self.desk = new_desk(polytope.shape, 1, CORNERS)
+        self.flows = [polytope.flow(policy)]
+        occupancy = polytope.occupancy(policy)
+        self.desk.corners[0], self.desk.shares[0], self.desk.x[:] = occupancy.ravel(), 1.0, occupancy.ravel()
+        self.best = Point(policy, occupancy, tangents.value(occupancy), np.nan, 0)
+
+    @property
+    def occupancy(self) -> Array:
+        """The mixture's occupancy."""
+        return np.array(self.desk.x, dtype=np.float64).reshape(self.polytope.shape)
+
+    def look(self) -> Corner:
+        """The cheapest plan under the gradient, whose cost bounds f from below."""
+        constant, slope = self.tangents.at(self.occupancy, self.blurs[0])
+        corner = self.polytope.cheapest(slope)
+        self.near = float((slope * (self.occupancy - corner.occupancy)).sum())
+        if self.tangents.objective.convex:
+            self.certifier.note(constant, slope, corner)
+        return corner
+
+    def add(self, corner: Corner, tolerance: float) -> bool:
+        """Mix the corner in. False when that changes nothing."""
+        desk, count = self.desk, len(self.flows)
+        if count == CORNERS:
+            return False
+        desk.corners[count], desk.shares[count] = corner.occupancy.ravel(), 0.0
+        self.flows.append(self.polytope.flow(self.polytope.follow(corner.plan)))
+        before = desk.x.copy()
+        kept = int(share_out(self.tangents.record, desk, count + 1, 0.01 * tolerance, self.blurs[0]))
+        reraise()
+        self.flows = [self.flows[k] for k in desk.order[:kept]]
+        value = self.tangents.value(self.occupancy)
+        if value < self.best.value:
+            self.best = Point(self._policy(), self.occupancy, value, np.nan, 0)
+        return bool(np.abs(desk.x - before).max() > 1e-15)
+
+    def _policy(self) -> Array:
+        total = sum((s * f for s, f in zip(self.desk.shares, self.flows, strict=False)), np.zeros_like(self.flows[0]))
+        return ratios(total, self.polytope.uniform)
+
+    def sharpen(self) -> bool:
+        """Blur less, if that is possible."""
+        if len(self.blurs) == 1:
+            return False
+        self.blurs.pop(0)
+        return True

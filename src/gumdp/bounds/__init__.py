@@ -1,0 +1,1 @@
+"""Values that no policy can beat."""

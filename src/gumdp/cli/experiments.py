@@ -1,0 +1,206 @@
+"""gumdp run and results: experiments into folders, and what is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gumdp.cli.output import console, print_json
+from gumdp.errors import GumdpError
+
+if TYPE_CHECKING:
+    from gumdp.experiments.engines.job import Engine
+    from gumdp.experiments.plan.experiment import Experiment
+    from gumdp.experiments.run import Summary
+
+
+def takes_engine(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command gets ``engine``, ``address`` and ``workers``."""
+    text = "Threads or processes of the local engine, all cores by default; they don't change the values."
+    command = click.option("--workers", type=int, default=None, help=text)(command)
+    text = "Of a Ray cluster; without one, ray is started on this machine."
+    command = click.option("--address", default=None, metavar="ADDRESS", help=text)(command)
+    choice = click.Choice(["local", "ray"])
+    return click.option("--engine", type=choice, default="local", show_default=True, help="Who plays the trials.")(
+        command
+    )
+
+
+def make_engine(name: str, workers: int | None, address: str | None, modules: tuple[str, ...]) -> Engine:
+    """The engine of that name."""
+    if name == "local":
+        if address is not None:
+            raise GumdpError("--address is for the ray engine; add --engine ray.")
+        from gumdp.experiments.engines.local import Local
+
+        return Local(workers, modules)
+    from gumdp.experiments.engines.cluster import Ray
+
+    return Ray(address, workers, modules)
+
+
+def play(experiment: Experiment, out: Path, engine: Engine, resume: str, bounds: bool = False) -> Summary:
+    """Run an experiment with a display; Ctrl-C says how to resume."""
+    from gumdp.experiments.run import run as run_experiment
+    from gumdp.report.progress import watcher
+
+    try:
+        return run_experiment(experiment, out, engine, watcher(), bounds=bounds, command=resume)
+    except KeyboardInterrupt:
+        click.echo(f"Every trial that ended is in {out}; to go on from there: {resume}", err=True)
+        raise
+
+
+def resume_line() -> str:
+    """The command that takes up this run again: the same one."""
+    import shlex
+    import sys
+
+    return shlex.join(["gumdp", *sys.argv[1:]])
+
+
+def summary_data(summary: Summary) -> dict[str, Any]:
+    """How a run went, as plain data."""
+    return {
+        "folder": str(summary.folder),
+        "cells": summary.cells,
+        "trials": summary.trials,
+        "found": summary.found,
+        "played": summary.played,
+        "failed": summary.failed,
+        "failures": list(summary.failures),
+        "complete": summary.complete,
+        "stopped": summary.stopped,
+        "seconds": summary.seconds,
+    }
+
+
+def tell_end(summary: Summary, resume: str) -> int:
+    """Say on standard error what is missing, if something is, and return the exit code."""
+    if summary.stopped:
+        click.echo(f"gumdp: {summary.stopped}", err=True)
+    if summary.failed:
+        click.echo(
+            f"gumdp: {summary.failed} trials failed; all others are stored. To try them again: {resume}", err=True
+        )
+    return 0 if summary.complete and not summary.failures else 1
+
+
+@click.command("run")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), default=None, help="Folder, results/NAME if not given.")
+@click.option("--trials", type=int, default=None, help="Instead of the file's own number.")
+@click.option("--dry-run", is_flag=True, help="Show the cells and about how long they take; run nothing.")
+@takes_engine
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def run_file(
+    file: Path, out: Path | None, trials: int | None, dry_run: bool, engine: str, address: str | None,
+    workers: int | None, as_json: bool,
+) -> int:  # fmt: skip
+    """Run the experiment of a TOML file, or what is missing of it.
+
+    Every trial is stored as soon as it ends. The same command goes on where the last one ended, however it ended.
+
+    \b
+    A file, study.toml:
+      name = "study"
+      trials = 4
+      [[problems]]
+      name = "m1-entropy"
+      horizon = [10, 20]
+      [[planners]]
+      name = "random"
+      [[planners]]
+      name = "mcts"
+      iterations = [5, 10]
+
+    \b
+    Examples:
+      gumdp run study.toml --dry-run
+      gumdp run study.toml
+      gumdp run study.toml --trials 8 --out results/study
+    """
+    from gumdp.errors import whole
+    from gumdp.experiments.plan.reading import read_experiment
+
+    count = None if trials is None else whole("trials", trials, 1)
+    experiment = read_experiment(file, count)
+    out = out or Path("results") / experiment.name
+    if dry_run:
+        return _show_plan(experiment, out, workers, as_json)
+    resume = resume_line()
+    summary = play(experiment, out, make_engine(engine, workers, address, experiment.modules), resume)
+    if as_json:
+        print_json({**summary_data(summary), "results": _results(out)})
+    else:
+        _print_results(out)
+    return tell_end(summary, resume)
+
+
+def _show_plan(experiment: Experiment, out: Path, workers: int | None, as_json: bool) -> int:
+    from gumdp.experiments.plan import estimate
+
+    seconds = estimate.run_seconds(experiment.cells, experiment.trials, workers)
+    if as_json:
+        cells = [{**cell.plain(), "digest": cell.digest} for cell in experiment.cells]
+        print_json({"folder": str(out), "trials": experiment.trials, "seconds": seconds, "cells": cells})
+        return 0
+    for cell in experiment.cells:
+        click.echo(f"{cell.label}: {experiment.trials} trials, {estimate.trial_seconds(cell):.2g} s each")
+    click.echo(f"{len(experiment.cells)} cells into {out}, {estimate.in_words(seconds)} with compiling")
+    return 0
+
+
+def _results(folder: Path, **chosen: Any) -> list[dict[str, Any]]:
+    from gumdp.experiments.store.store import Store
+    from gumdp.report.results import read_results, result_data
+
+    with Store.read(folder) as store:
+        return [result_data(result) for result in read_results(store, **chosen)]
+
+
+def _print_results(folder: Path, **chosen: Any) -> None:
+    from gumdp.experiments.store.store import Store
+    from gumdp.report.results import read_results, result_table
+
+    with Store.read(folder) as store:
+        console().print(result_table(read_results(store, **chosen)))
+
+
+@click.command("results")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--problem", default=None, help="Only cells whose problem has this in its name.")
+@click.option("--planner", default=None, help="Only cells whose planner has this in its name.")
+@click.option("--seed", type=int, default=None, help="Only cells of this seed.")
+@click.option("--all-versions", "old", is_flag=True, help="Cells of other versions of gumdp too.")
+@click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="Write every trial to this file.")
+@click.option("--parquet", "parquet_file", type=click.Path(path_type=Path), help="The same as Parquet (extra).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def results(folder: Path, csv_file: Path | None, parquet_file: Path | None, as_json: bool, **chosen: Any) -> None:
+    """Show what is in a folder of results. Means of cells, or every trial as CSV or Parquet.
+
+    \b
+    Examples, after gumdp run study.toml:
+      gumdp results results/study
+      gumdp results results/study --planner mcts --problem horizon=20
+      gumdp results results/study --csv trials.csv
+    """
+    from gumdp.experiments.store.export import to_csv, to_parquet
+    from gumdp.experiments.store.store import Store
+
+    with Store.read(folder) as store:
+        for path, write in ((csv_file, to_csv), (parquet_file, to_parquet)):
+            if path is not None:
+                count = write(store, path)
+                click.echo(f"{count} trials written to {path}", err=True)
+        runs = store.runs()
+    if as_json:
+        print_json({"folder": str(folder), "runs": runs, "results": _results(folder, **chosen)})
+    else:
+        _print_results(folder, **chosen)
+
+
+COMMANDS = (run_file, results)

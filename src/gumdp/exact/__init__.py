@@ -1,0 +1,1 @@
+"""Exact solution: the occupancy MDP unfolded, and branch and bound."""

@@ -1,0 +1,1 @@
+"""Who plays an experiment's trials: processes here, or a cluster."""

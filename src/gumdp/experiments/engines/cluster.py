@@ -1,0 +1,143 @@
+"""The Ray engine: the same jobs on a cluster, their results streamed back to the same store.
+
+A job goes to whatever machine has a free core; when a worker or a node dies, its jobs go to another. The nodes need
+the same version of gumdp, and of the modules that an experiment names. Kernels are compiled once a node, into a
+folder of that node's own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import socket
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from gumdp.errors import GumdpError, whole
+from gumdp.experiments.engines.job import Done, Job, failed
+from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.plan.version import version
+
+QUEUE = 2  # jobs sent for each core of the cluster
+RETRIES = 5  # of a job whose worker or node died, by Ray itself
+PATIENCE = 5.0  # seconds to reach an address
+
+
+class Ray:
+    """A Ray cluster: the one at ``address``, or one that is started on this machine and ends with the run."""
+
+    name = "ray"
+    portion = 1.0
+
+    def __init__(self, address: str | None = None, workers: int | None = None, modules: tuple[str, ...] = ()) -> None:
+        self.modules = modules
+        self._ray = _import_ray()
+        self._connect(address, None if workers is None else whole("workers", workers, 1))
+        self.cores = int(self._ray.cluster_resources().get("CPU", 1))
+        options = {"max_retries": RETRIES, "num_cpus": 1, "scheduling_strategy": "SPREAD"}
+        self._remote = self._ray.remote(**options)(play_remotely)
+        self._sent: dict[Any, Job] = {}
+
+    def play(self, jobs: Iterator[Job], cells: Sequence[Cell]) -> Iterator[Done]:
+        """Yield jobs as they end, wherever that is."""
+        more = True
+        while more or self._sent:
+            while more and len(self._sent) < QUEUE * self.cores:
+                job = next(jobs, None)
+                more = job is not None
+                if job is not None:
+                    self._sent[self._remote.remote(job, self.modules, version())] = job
+            ended, _ = self._ray.wait(list(self._sent), num_returns=1, timeout=0.5)
+            for reference in ended:
+                yield self._result(reference, self._sent.pop(reference))
+
+    def _result(self, reference: Any, job: Job) -> Done:
+        try:
+            done: Done = self._ray.get(reference)
+            return done
+        except self._ray.exceptions.RayTaskError as error:  # what the job itself raised, on the other side
+            message = str(error.cause)
+        except self._ray.exceptions.RayError as error:
+            message = f"its worker died {RETRIES + 1} times: {str(error).strip().splitlines()[0]}"
+        return failed(job, message)
+
+    def doing(self) -> list[tuple[str, str]]:
+        return sorted({(job.cell.label, "on the cluster:") for job in list(self._sent.values())})[:4]
+
+    def close(self) -> None:
+        for reference in self._sent:
+            with contextlib.suppress(Exception):  # it may be over, or the cluster gone
+                self._ray.cancel(reference, force=True)
+        self._sent = {}
+        self._ray.shutdown()
+
+    def _connect(self, address: str | None, workers: int | None) -> None:
+        """Reach the cluster, or say why not."""
+        variables = {}
+        if address is not None:
+            _check_reachable(address)
+            if "NUMBA_CACHE_DIR" not in os.environ:  # a home folder may be shared between nodes; this is not
+                variables["NUMBA_CACHE_DIR"] = str(Path(tempfile.gettempdir()) / "gumdp-kernels")
+        options: dict[str, Any] = {"address": address} if address is not None else {"address": "local"}
+        if address is None:
+            options |= {"num_cpus": workers or os.cpu_count() or 1, "include_dashboard": False}
+        try:
+            self._ray.init(
+                **options,
+                logging_level="ERROR",
+                log_to_driver=False,
+                ignore_reinit_error=True,
+                runtime_env={"env_vars": variables} if variables else None,
+            )
+        except Exception as error:  # Ray has many ways to say this
+            reason = " ".join(str(error).split())[:300]
+            raise GumdpError(f"the Ray cluster {address or 'on this machine'} can't be used: {reason}") from None
+
+
+def play_remotely(job: Job, modules: tuple[str, ...], expected: str) -> Done:
+    """Play a job in a worker of the cluster."""
+    import numpy as np
+
+    from gumdp.experiments.engines.work import perform
+    from gumdp.experiments.plan.experiment import import_modules
+
+    if version() != expected:
+        where = socket.gethostname()
+        raise GumdpError(f"the node {where} has gumdp {version()}, and this run needs {expected}: install the same.")
+    import_modules(modules)
+    return perform(_bench(), job, np.zeros(1, np.uint8))
+
+
+@functools.cache
+def _bench() -> Any:
+    """What this worker has built, kept for its next jobs."""
+    from gumdp.experiments.engines.work import Bench
+
+    return Bench()
+
+
+def _import_ray() -> Any:
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # the default to come; else Ray warns of it
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray
+    except ImportError:
+        raise GumdpError("the ray engine needs Ray: pip install 'gumdp[ray]', or leave --engine out.") from None
+    return ray
+
+
+def _check_reachable(address: str) -> None:
+    """Knock at an address before Ray does, which waits for minutes."""
+    if address in ("auto", "local"):
+        return
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        raise GumdpError(f"--address must be HOST:PORT, ray://HOST:PORT or auto, not {address!r}.")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE).close()
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise GumdpError(f"no Ray cluster answers at {address}: {reason}.") from None

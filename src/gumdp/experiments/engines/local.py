@@ -1,0 +1,183 @@
+"""The local engine: compiled trials on threads, the rest on processes, all cores."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+
+import numpy as np
+
+from gumdp.errors import whole
+from gumdp.experiments.engines.job import Done, Job, failed
+from gumdp.experiments.engines.process import WorkerProcess
+from gumdp.experiments.engines.work import Bench, perform
+from gumdp.experiments.plan.arm import Cell
+
+QUEUE = 2  # jobs waiting for each worker, so that none is idle while results are stored
+AHEAD = 12  # cells that are prepared before their turn
+
+
+class Local:
+    """This machine. Compiled trials let go of the interpreter and run at the same time in threads of this process.
+    For others, and for bounds, each thread has a process of its own to send them to. One more thread goes ahead of
+    the others and compiles and solves what the next cells need, so that cores are not idle while that goes on."""
+
+    name = "local"
+    portion = 0.05
+
+    def __init__(self, workers: int | None = None, modules: tuple[str, ...] = ()) -> None:
+        self.workers = os.cpu_count() or 1 if workers is None else whole("workers", workers, 1)
+        self.modules = modules
+        self._bench = Bench()
+        self._stop = np.zeros(1, np.uint8)
+        self._processes: dict[int, WorkerProcess] = {}  # by thread
+        self._doing: dict[int, tuple[str, str]] = {}
+        self._compiling = Compiling()
+
+    def play(self, jobs: Iterator[Job], cells: Sequence[Cell]) -> Iterator[Done]:
+        """Yield jobs as they end. The main thread stays interruptible: Ctrl-C stops the others first."""
+        running: set[Future[Done]] = set()
+        more = True
+        scout = Scout(cells if self.workers > 1 else [], self._prepare)  # one worker has its core to itself
+        with ThreadPoolExecutor(self.workers) as pool, self._compiling, scout:
+            try:
+                while more or running:
+                    while more and len(running) < QUEUE * self.workers:
+                        job = next(jobs, None)
+                        more = job is not None
+                        if job is not None:
+                            scout.reached(job.cell)
+                            running.add(pool.submit(self._work, job))
+                    ended, running = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
+                    for future in sorted(ended, key=lambda f: (f.result().job.index, f.result().job.trials.start)):
+                        yield future.result()
+            finally:
+                self.close()
+                for future in running:
+                    future.cancel()
+
+    def doing(self) -> list[tuple[str, str]]:
+        now, compiling = list(self._doing.items()), self._compiling.threads
+        return [(cell, "compiling" if thread in compiling else what) for thread, (cell, what) in now]
+
+    def close(self) -> None:
+        self._stop[0] = 1
+        for process in list(self._processes.values()):
+            process.end()
+
+    def _prepare(self, cell: Cell) -> None:
+        """Compile and solve what ``cell`` needs."""
+        with self._at(cell.label, "solving" if PHASES.get(cell.planner) == "solving" else "preparing"):
+            if not self._stop[0]:
+                self._bench.compiled(cell)
+
+    def _work(self, job: Job) -> Done:
+        """Do a job on this thread, or send it to this thread's process."""
+        if self._stop[0]:
+            return Done(job)
+        if not job.trials:  # what a bound compiles must not keep the searches from compiling
+            with self._at(job.cell.problem_label, "bounding"):
+                return self._do(job, apart=True)
+        try:
+            compiled = self._bench.compiled(job.cell)
+        except Exception as error:
+            return failed(job, str(error))
+        with self._at(job.cell.label, PHASES.get(job.cell.planner, "playing")):
+            return self._do(job, apart=not compiled)
+
+    def _do(self, job: Job, apart: bool) -> Done:
+        if not apart or self.workers == 1:
+            return perform(self._bench, job, self._stop)
+        process = self._processes.setdefault(threading.get_ident(), WorkerProcess(self.modules))
+        return Done(job) if self._stop[0] else process.perform(job)
+
+    @contextlib.contextmanager
+    def _at(self, cell: str, what: str) -> Iterator[None]:
+        """For the display: what this thread is doing."""
+        me = threading.get_ident()
+        self._doing[me] = (cell, what)
+        try:
+            yield
+        finally:
+            self._doing.pop(me, None)
+
+
+class Scout:
+    """A thread that prepares cells in their order, a few ahead of the one that is being played."""
+
+    def __init__(self, cells: Sequence[Cell], prepare: Callable[[Cell], None]) -> None:
+        self._cells, self._prepare = cells, prepare
+        self._place = {cell.digest: k for k, cell in enumerate(cells)}
+        self._front, self._over = 0, False
+        self._moved = threading.Condition()
+        self._thread = threading.Thread(target=self._go, daemon=True)
+
+    def reached(self, cell: Cell) -> None:
+        """The jobs have come to ``cell``."""
+        with self._moved:
+            self._front = max(self._front, self._place.get(cell.digest, 0))
+            self._moved.notify()
+
+    def __enter__(self) -> Scout:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._moved:
+            self._over = True
+            self._moved.notify()
+        self._thread.join()
+
+    def _go(self) -> None:
+        for k, cell in enumerate(self._cells):
+            with self._moved:
+                self._moved.wait_for(functools.partial(self._wanted, k))
+                if self._over:
+                    return
+            with contextlib.suppress(Exception):  # whoever plays the cell meets it again, and reports it
+                self._prepare(cell)
+
+    def _wanted(self, k: int) -> bool:
+        return self._over or k <= self._front + AHEAD
+
+
+PHASES = {"mcts": "searching", "mcts-paper": "searching", "solver": "solving", "exact": "solving"}
+
+
+class Compiling:
+    """The threads that are compiling now, as Numba tells."""
+
+    def __init__(self) -> None:
+        self._depth: dict[int, int] = {}
+        self._listener: object = None
+
+    @property
+    def threads(self) -> set[int]:
+        """Identities of threads."""
+        return {thread for thread, depth in list(self._depth.items()) if depth > 0}
+
+    def __enter__(self) -> Compiling:
+        from numba.core import event
+
+        depth = self._depth
+
+        class Listener(event.Listener):  # type: ignore[misc]
+            def on_start(self, event: object) -> None:
+                me = threading.get_ident()
+                depth[me] = depth.get(me, 0) + 1
+
+            def on_end(self, event: object) -> None:
+                depth[threading.get_ident()] -= 1
+
+        self._listener = Listener()
+        event.register("numba:compile", self._listener)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        from numba.core import event
+
+        event.unregister("numba:compile", self._listener)

@@ -1,0 +1,184 @@
+"""Playing trials of a cell in this process: the same on a thread, in a worker process and on a cluster."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gumdp.experiments.engines.job import Done, Job
+from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.store.outcome import Outcome
+from gumdp.objectives.interpreted import InterpretedScore
+from gumdp.policies.base import Planner
+from gumdp.problem import Problem
+from gumdp.run.evaluate import play_trial
+from gumdp.seeding import streams
+
+BOUNDING = 3.0  # seconds for the lower bound of a problem
+BUILT = 32  # problems and planners kept for the next trials of the same cells
+
+
+class Slot:
+    """Room for something that is made once, by whoever comes first, while others wait."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.made = False
+        self.value: Any = None
+
+
+class Bench:
+    """Problems and planners as they are built, kept for the cells that share them."""
+
+    def __init__(self) -> None:
+        self._problems: OrderedDict[str, Slot] = OrderedDict()
+        self._planners: OrderedDict[str, Slot] = OrderedDict()
+        self._compiled: OrderedDict[str, Slot] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def problem(self, cell: Cell) -> Problem:
+        """The problem of ``cell``; cells of the same problem get the same one."""
+        problem: Problem = self._get(self._problems, cell.problem_label, cell.make_problem)
+        return problem
+
+    def planner(self, cell: Cell) -> Planner:
+        """The planner of ``cell``, which may remember what it has solved."""
+        planner: Planner = self._get(self._planners, cell.planner_label, cell.make_planner)
+        return planner
+
+    def compiled(self, cell: Cell) -> bool:
+        """Whether trials of ``cell`` run without the interpreter; if so all that they need is compiled now."""
+        problem, planner = self.problem(cell), self.planner(cell)
+        label = f"{cell.problem_label} · {cell.planner_label}"
+        return bool(self._get(self._compiled, label, lambda: prepare(problem, planner)))
+
+    def _get(self, kept: OrderedDict[str, Slot], key: str, make: Callable[[], Any]) -> Any:
+        with self._lock:
+            slot = kept.setdefault(key, Slot())
+            kept.move_to_end(key)
+            while len(kept) > BUILT:
+                kept.popitem(last=False)
+        with slot.lock:
+            if not slot.made:
+                slot.value = make()
+                slot.made = True
+        return slot.value
+
+
+def prepare(problem: Problem, planner: Planner) -> bool:
+    """Compile and solve what trials need, if they run without the interpreter; return whether they do."""
+    if _uses_interpreter(problem.score):
+        return False
+    stopped = np.ones(1, np.uint8)  # a trial that is stopped before it begins compiles everything and plays nothing
+    try:
+        return planner.trials(problem, streams(0, 1), stopped) is not None
+    except Exception:  # it will be met again, and reported, when a trial is played
+        return True
+
+
+def _uses_interpreter(record: Any) -> bool:
+    parts = record if isinstance(record, tuple) else ()
+    return isinstance(record, InterpretedScore) or any(_uses_interpreter(part) for part in parts)
+
+
+def perform(bench: Bench, job: Job, stop: NDArray[np.uint8]) -> Done:
+    """Do a job, whatever it is, on this thread."""
+    if not job.trials:
+        return _bound(bench, job)
+    problem, planner = bench.problem(job.cell), bench.planner(job.cell)
+    bench.compiled(job.cell)  # so that compiling does not count as playing
+    return Done(job, play(problem, planner, job.cell.seed, job.trials, stop, job.keep))
+
+
+def play(
+    problem: Problem,
+    planner: Planner,
+    seed: int,
+    trials: Sequence[int],
+    stop: NDArray[np.uint8],
+    keep: Sequence[str] = (),
+) -> list[Outcome]:
+    """The outcomes of ``trials``, consecutive numbers, in their order; fewer if ``stop[0]`` was set meanwhile.
+
+    Trial k depends on (problem, planner, seed, k) only. If some of them fail, those are found by playing each alone.
+    """
+    if keep:
+        try:
+            return [_play_kept(problem, planner, seed, k, stop, keep) for k in trials]
+        except KeyboardInterrupt:
+            return []
+    began = time.perf_counter()
+    try:
+        seeds = streams(seed, len(trials), first=trials[0])
+        values = planner.trials(problem, seeds, stop)
+        if values is None:
+            values = np.array([play_trial(problem, planner, pair, stop=stop).value for pair in seeds])
+    except KeyboardInterrupt:  # what a decision raises when ``stop`` is set
+        return []
+    except Exception as error:
+        return _one_by_one(problem, planner, seed, trials, stop, error)
+    if stop[0]:
+        return []
+    if not np.isfinite(values).all():
+        return _one_by_one(problem, planner, seed, trials, stop, None)
+    each = (time.perf_counter() - began) / len(trials)
+    return [Outcome(k, float(value), each) for k, value in zip(trials, values, strict=True)]
+
+
+def _one_by_one(
+    problem: Problem,
+    planner: Planner,
+    seed: int,
+    trials: Sequence[int],
+    stop: NDArray[np.uint8],
+    error: Exception | None,
+) -> list[Outcome]:
+    """Play each trial alone, so that one that fails takes no other with it."""
+    if stop[0]:
+        return []
+    if len(trials) > 1:
+        return [outcome for k in trials for outcome in play(problem, planner, seed, [k], stop)]
+    return [Outcome(trials[0], float("nan"), 0.0, _sentence(error))]
+
+
+def _play_kept(
+    problem: Problem, planner: Planner, seed: int, k: int, stop: NDArray[np.uint8], keep: Sequence[str]
+) -> Outcome:
+    """Play a trial a decision at a time, and keep what is asked for."""
+    try:
+        trial = play_trial(problem, planner, streams(seed, first=k)[0], seed=seed, trial=k, stop=stop)
+    except Exception as error:
+        return Outcome(k, float("nan"), 0.0, _sentence(error))
+    if not np.isfinite(trial.value):
+        return Outcome(k, float("nan"), 0.0, _sentence(None))
+    kept: dict[str, Any] = {"occupancy": trial.occupancy} if "occupancy" in keep else {}
+    if "trajectory" in keep:
+        kept |= {"states": np.asarray(trial.states), "actions": np.asarray(trial.actions)}
+    return Outcome(k, trial.value, trial.seconds, kept=kept)
+
+
+def _bound(bench: Bench, job: Job) -> Done:
+    """A certified lower bound of what any policy can attain, as plain data."""
+    import gumdp
+
+    try:
+        problem = bench.problem(job.cell)
+        began = time.perf_counter()
+        found = gumdp.lower_bound(problem, time_limit=BOUNDING)
+        spent = time.perf_counter() - began
+    except Exception as error:
+        return Done(job, error=f"{type(error).__name__}: {error}")
+    finding = {"value": float(found.value), "method": found.method, "level": float(found.level), "seconds": spent}
+    return Done(job, finding=finding)
+
+
+def _sentence(error: Exception | None) -> str:
+    if error is None:
+        return "the objective is not finite."
+    return f"{type(error).__name__}: {error}" if type(error).__module__ == "builtins" else str(error)

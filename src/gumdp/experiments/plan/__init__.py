@@ -1,0 +1,1 @@
+"""What an experiment is: its arms, its file, its version."""

@@ -1,0 +1,116 @@
+"""An experiment: problems × planners × seeds, and how many trials of each."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gumdp.errors import GumdpError, whole
+from gumdp.experiments.plan.arm import Cell
+from gumdp.zoo.registry import find
+
+KEEP = ("occupancy", "trajectory")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A plan of cells, each with the same number of trials.
+
+    Args:
+        cells: what is played.
+        trials: of each cell.
+        name: what tables and folders are called.
+        keep: ``"occupancy"`` and ``"trajectory"`` are stored with each trial on request; this plays the trials a
+            decision at a time, which is slower and gives the same values.
+        modules: Python modules to import first, which register further problems; every worker imports them too.
+
+    >>> plan = Experiment.grid(["m1-entropy", "m2-imitation"], ["random", {"name": "mcts", "iterations": [10, 20]}])
+    >>> len(plan.cells)
+    6
+    """
+
+    cells: tuple[Cell, ...]
+    trials: int = 10
+    name: str = "experiment"
+    keep: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        whole("trials", self.trials, 1)
+        if not self.cells:
+            raise GumdpError("an experiment needs at least one cell: name at least one problem and one planner.")
+        for what in self.keep:
+            if what not in KEEP:
+                raise GumdpError(f"keep must hold words out of {', '.join(KEEP)}, not {what!r}.")
+        object.__setattr__(self, "cells", tuple({cell.digest: cell for cell in self.cells}.values()))
+
+    @classmethod
+    def grid(
+        cls,
+        problems: Iterable[str | Mapping[str, Any]],
+        planners: Iterable[str | Mapping[str, Any]],
+        seeds: Sequence[int] = (0,),
+        **options: Any,
+    ) -> Experiment:
+        """Every problem with every planner and every seed.
+
+        A problem or a planner is a name, or a mapping of its ``name`` and its options; an option given as a list
+        makes one of each.
+        """
+        import_modules(options.get("modules", ()))
+        worlds = [one for given in problems for one in problem_variants(given)]
+        actors = [one for given in planners for one in planner_variants(given)]
+        cells = tuple(
+            Cell(problem, planner, problem_options, planner_options, seed)
+            for (problem, problem_options), (planner, planner_options), seed in itertools.product(worlds, actors, seeds)
+        )
+        return cls(cells, **options)
+
+
+def import_modules(modules: Iterable[str]) -> None:
+    """Import the modules that register an experiment's own problems."""
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except Exception as error:  # what a user wrote can fail in any way at all
+            raise GumdpError(f"the module {module!r} can't be imported: {type(error).__name__}: {error}") from error
+
+
+def problem_variants(given: str | Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The (name, options) that a problem of a grid stands for.
+
+    An option whose own value is a list is taken as it is, unless it is given as a list of lists.
+
+    >>> problem_variants({"name": "m1-entropy", "horizon": [10, 20]})
+    [('m1-entropy', {'horizon': 10}), ('m1-entropy', {'horizon': 20})]
+    """
+    name, options = named("problem", given)
+    own = find(name).options
+    lists = {key for key, value in own.items() if isinstance(value, list | tuple)}
+    single = {
+        k: [v] if k in lists and not any(isinstance(x, list | tuple) for x in v) else v for k, v in options.items()
+    }
+    return [(name, one) for one in _variants(single)]
+
+
+def planner_variants(given: str | Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The (name, options) that a planner of a grid stands for."""
+    name, options = named("planner", given)
+    return [(name, one) for one in _variants(options)]
+
+
+def named(what: str, given: str | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Name and options of an entry of a grid."""
+    if isinstance(given, str):
+        return given, {}
+    if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
+        raise GumdpError(f"a {what} must be a name, or a table with a name and options, not {given!r}.")
+    return given["name"], {k: v for k, v in given.items() if k != "name"}
+
+
+def _variants(options: Mapping[str, Any]) -> list[dict[str, Any]]:
+    choices = [[(k, x) for x in v] if isinstance(v, list | tuple) else [(k, v)] for k, v in options.items()]
+    return [dict(combination) for combination in itertools.product(*choices)]

@@ -1,0 +1,65 @@
+"""The paper's evaluation as an experiment: nine settings, four planners, budgets from 10 to 4000 iterations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gumdp.errors import GumdpError, one_of
+from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.plan.experiment import Experiment
+
+# In the order of Table 1. The imitation targets are our best guess at the published ones: see gumdp.zoo.targets.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "m1-entropy": {},
+    "frozenlake-entropy": {},
+    "taxi-entropy": {},
+    "mountaincar-entropy": {},
+    "m2-imitation": {},
+    "frozenlake-imitation": {"target": "published"},
+    "taxi-imitation": {"target": "published"},
+    "mountaincar-imitation": {},
+    "m3-adversarial": {},
+}
+BUDGETS = (10, 20, 50, 100, 500, 1000, 2000, 3000, 4000)
+THINNED = (1000, 2000, 3000)  # that the curve of our own search leaves out: it is flat there, and they cost most
+BASELINES = ("random", "solver")
+QUICK = (10, 50, 200)
+
+
+def reproduction(
+    settings: Sequence[str] | None = None, trials: int = 10, budgets: Sequence[int] = BUDGETS, seed: int = 0
+) -> Experiment:
+    """The cells of the paper's table and figures, for the settings that are named or for all.
+
+    The table is made of the largest budget, the curves of all.
+
+    >>> plan = reproduction(["m1-entropy"], budgets=[10, 100])
+    >>> [cell.planner_label for cell in plan.cells][:4]
+    ['random', 'solver', 'mcts-paper(iterations=100)', 'mcts(iterations=100)']
+    """
+    chosen = choose(settings)
+    planners: list[tuple[str, dict[str, Any]]] = [(name, {}) for name in BASELINES]
+    for budget in sorted(budgets, reverse=True):  # what the table needs comes first
+        planners.append(("mcts-paper", {"iterations": budget}))
+        if budget not in THINNED:
+            planners.append(("mcts", {"iterations": budget}))
+    cells = [Cell(name, planner, SETTINGS[name], options, seed) for name in chosen for planner, options in planners]
+    return Experiment(tuple(cells), trials, "paper")
+
+
+def choose(settings: Sequence[str] | None) -> list[str]:
+    """The settings that are named, also by a part of the name; all of them for None.
+
+    >>> choose(["imitation"])
+    ['m2-imitation', 'frozenlake-imitation', 'taxi-imitation', 'mountaincar-imitation']
+    """
+    if settings is None:
+        return list(SETTINGS)
+    chosen = set()
+    for word in settings:
+        found = {name for name in SETTINGS if word and word in name}
+        chosen |= found or {one_of("setting of the paper", word, SETTINGS)}
+    if not chosen:
+        raise GumdpError(f"--settings names no setting; there are: {', '.join(SETTINGS)}.")
+    return [name for name in SETTINGS if name in chosen]

@@ -1,0 +1,187 @@
+"""Running an experiment into a folder: what is there is skipped, what ends is stored, what fails is told."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from gumdp.experiments.engines.job import GIVE_UP, Done, Engine, Job, Progress, cut
+from gumdp.experiments.plan.experiment import Experiment
+from gumdp.experiments.plan.version import machine
+from gumdp.experiments.store.store import Store, StoreError
+
+
+class Watcher(Protocol):
+    """What is told of a run as it goes."""
+
+    def begin(self, cells: list[Progress], engine: Engine) -> None:
+        """The run begins."""
+        ...
+
+    def update(self, index: int, cell: Progress) -> None:
+        """Trials of a cell ended."""
+        ...
+
+    def say(self, message: str) -> None:
+        """Something worth a line happened."""
+        ...
+
+    def end(self) -> None:
+        """The run is over, however it ended."""
+        ...
+
+
+class Silent:
+    """Nobody watches."""
+
+    def begin(self, cells: list[Progress], engine: Engine) -> None: ...
+
+    def update(self, index: int, cell: Progress) -> None: ...
+
+    def say(self, message: str) -> None: ...
+
+    def end(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How a run went."""
+
+    folder: Path
+    cells: int
+    trials: int  # asked for, in all
+    found: int  # of them in the store before
+    played: int
+    failures: tuple[str, ...] = field(repr=False)  # a sentence each, the first of each cell
+    failed: int
+    seconds: float
+    stopped: str | None = None  # why the run ended early
+
+    @property
+    def complete(self) -> bool:
+        """Whether every trial is in the store now."""
+        return self.found + self.played == self.trials and self.failed == 0 and self.stopped is None
+
+
+def run(
+    experiment: Experiment,
+    folder: str | Path,
+    engine: Engine | None = None,
+    watcher: Watcher | None = None,
+    *,
+    bounds: bool = False,
+    command: str | None = None,
+) -> Summary:
+    """Play every trial of ``experiment`` that ``folder`` does not hold yet, and store each as soon as it ends.
+
+    With ``bounds``, lower bounds of the problems are found and stored too. Interrupted in any way, even killed, the
+    run is taken up again by the same call, with the same results as if nothing had happened.
+
+    >>> import tempfile
+    >>> from gumdp.experiments.plan.experiment import Experiment
+    >>> plan = Experiment.grid(["m1-entropy"], ["random"], trials=20)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     first, second = run(plan, folder), run(plan, folder)
+    >>> first.played, second.played
+    (20, 0)
+    """
+    if engine is None:
+        from gumdp.experiments.engines.local import Local
+
+        engine = Local(modules=experiment.modules)
+    with Store.open(folder) as store:
+        return _Run(experiment, store, engine, watcher or Silent(), bounds).go(command or " ".join(sys.argv))
+
+
+class _Run:
+    """A run on its way."""
+
+    def __init__(self, experiment: Experiment, store: Store, engine: Engine, watcher: Watcher, bounds: bool) -> None:
+        self.experiment, self.store, self.engine, self.watcher, self.bounds = experiment, store, engine, watcher, bounds
+        self.failures: list[str] = []
+        self.progress = [Progress(cell, experiment.trials) for cell in experiment.cells]
+
+    def go(self, command: str) -> Summary:
+        began = time.perf_counter()
+        for progress in self.progress:
+            progress.found = sum(k < progress.total for k in self.store.done(progress.cell))
+        self.store.begin(self.engine.name, machine(), command)
+        self.watcher.begin(self.progress, self.engine)
+        stopped = None
+        try:
+            cells = [progress.cell for progress in self.progress if progress.found < progress.total]
+            for done in self.engine.play(self._jobs(), cells):
+                self._take(done)
+        except StoreError as error:
+            stopped = str(error)
+        except BaseException:
+            self._note_end("interrupted", began)
+            raise
+        finally:
+            self.engine.close()
+            self.watcher.end()
+        summary = self._summary(time.perf_counter() - began, stopped)
+        self._note_end("complete" if summary.complete else stopped or f"{summary.failed} trials failed", began)
+        return summary
+
+    def _note_end(self, status: str, began: float) -> None:
+        with contextlib.suppress(StoreError):  # a full disk has been told of already
+            self.store.end(status, time.perf_counter() - began)
+
+    def _jobs(self) -> Iterator[Job]:
+        """What is to do, a job at a time: nothing is listed before its turn."""
+        seen = set()
+        for index, progress in enumerate(self.progress):
+            cell = progress.cell
+            if self.bounds and cell.problem_label not in seen:
+                seen.add(cell.problem_label)
+                if self.store.finding("bound", cell.problem_label) is None:
+                    yield Job(index, cell, range(0))
+            if progress.found < progress.total:
+                done = self.store.done(cell)
+                missing = [k for k in range(progress.total) if k not in done]
+                batch = 1 if self.experiment.keep else cell.make_planner().batch
+                yield from cut(index, progress, missing, batch, self.engine.portion, self.experiment.keep)
+
+    def _take(self, done: Done) -> None:
+        """Store what a job brought."""
+        job = done.job
+        if done.finding is not None:
+            self.store.note("bound", job.cell.problem_label, done.finding)
+        if done.error is not None:
+            self._fail(f"{job.cell.problem_label}: there is no lower bound: {done.error}")
+        if not done.outcomes:
+            return
+        self.store.add(job.cell, done.outcomes)
+        progress = self.progress[job.index]
+        for outcome in done.outcomes:
+            if outcome.error is not None:
+                if progress.failed == 0:
+                    self._fail(f"{job.cell.label}: trial {outcome.trial} failed: {outcome.error}")
+                if progress.failed + 1 == GIVE_UP:
+                    self.watcher.say(f"{job.cell.label}: {GIVE_UP} trials failed; the rest of this cell is left out.")
+            progress.add([outcome])
+        self.watcher.update(job.index, progress)
+
+    def _fail(self, message: str) -> None:
+        self.failures.append(message)
+        self.watcher.say(message)
+
+    def _summary(self, seconds: float, stopped: str | None) -> Summary:
+        cells: list[Any] = self.progress
+        return Summary(
+            folder=self.store.folder,
+            cells=len(cells),
+            trials=sum(p.total for p in cells),
+            found=sum(p.found for p in cells),
+            played=sum(p.done for p in cells),
+            failures=tuple(self.failures),
+            failed=sum(p.failed for p in cells),
+            seconds=seconds,
+            stopped=stopped,
+        )

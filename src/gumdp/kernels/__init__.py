@@ -1,1 +1,0 @@
-"""Compiled loops: arrays, scalars and records in; no strings, no validation."""

@@ -1,0 +1,1 @@
+"""Environments of Gymnasium as models: one way in a file."""

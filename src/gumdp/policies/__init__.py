@@ -1,0 +1,1 @@
+"""Planners and policies that need no search, and the one loop that plays a trial."""

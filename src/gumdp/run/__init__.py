@@ -1,0 +1,1 @@
+"""Playing trials, judging planners, acting for real."""

@@ -1,0 +1,210 @@
+"""Acting in the real environment: plan in the model, step the environment, see how they differ."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gumdp.errors import GumdpError, unknown, whole
+from gumdp.jit.callback import original_errors
+from gumdp.models.base import Model
+from gumdp.models.gymnasium.adapter import actions_of, open_environment, read_number, title
+from gumdp.models.gymnasium.classic import read_state, twin_of
+from gumdp.models.source import Source, observation_is_state
+from gumdp.models.tabular import Tabular
+from gumdp.policies.base import Planner
+from gumdp.policies.play import next_state
+from gumdp.problem import Problem
+from gumdp.results import Reality, Trial
+from gumdp.seeding import streams
+
+SAMPLES = 16  # steps of a model without a table, drawn to see what it held possible
+AT_LIMIT = ("stop", "restart")
+
+
+@original_errors()
+def play(
+    env: Any,
+    problem: Problem,
+    planner: Planner,
+    seed: int = 0,
+    *,
+    trial: int = 0,
+    at_limit: str = "stop",
+    frames: bool = False,
+    on_decision: Callable[[int, Any], None] | None = None,
+) -> Trial:
+    """Play one trial in a real Gymnasium environment, planning in the problem's model.
+
+    Args:
+        env: an environment, or an id, which is made with the horizon as its time limit.
+        problem: its model may be the environment's own table, a simulator, copies, or learned; what follows a
+            terminal state is done to the environment as the model has it: it goes on, waits, or is reset.
+        at_limit: when the environment's time limit ends an episode before the horizon, ``"stop"`` there (the
+            occupancy is that of the steps made, normalised), or ``"restart"`` the environment and go on.
+        frames: keep what the environment draws in its render mode, in ``trial.reality.frames``.
+
+    ``trial.reality`` says how the plan and reality differed: what value the planner expected before each step, what
+    probability the model gave to what followed, and which steps it held impossible. (Where the model has no
+    table, probabilities are shares of 16 simulated steps, and NaN where those vary and none went the same way.)
+
+    >>> import gumdp
+    >>> problem = gumdp.zoo.load("frozenlake-entropy", horizon=20)
+    >>> trial = gumdp.play("FrozenLake-v1", problem, gumdp.Greedy(), seed=0)
+    >>> trial.reality.surprises.size
+    0
+    """
+    if at_limit not in AT_LIMIT:
+        raise unknown("at_limit", at_limit, AT_LIMIT)
+    ours = isinstance(env, str)
+    env = open_environment(env, **({"max_episode_steps": problem.horizon} if ours else {}))
+    try:
+        seeds = streams(seed, first=whole("trial", trial, 0))[0]
+        run = _Run(env, problem, planner, seeds, at_limit, bool(frames))
+        run.play(on_decision)
+        return run.report(planner, int(seed), int(trial))
+    finally:
+        if ours:
+            env.close()
+
+
+class _Run:
+    """One trial under way."""
+
+    def __init__(self, env: Any, problem: Problem, planner: Planner, seeds: Any, at_limit: str, frames: bool) -> None:
+        self.env, self.problem, self.model = env, problem, problem.model
+        self.source = interface(env, problem.model)
+        self.policy = planner.bind(problem, seeds[1])
+        self.seed: int | None = int(seeds[0] & np.uint64(0x7FFFFFFF))  # for the first reset, which sets the rest
+        self.restart_at_limit, self.draw = at_limit == "restart", frames
+        self.began = time.perf_counter()
+        self.over = False
+        self.ended = ""
+        self.state: Any = None
+        self.states, self.cells, self.decisions = [], [], []  # type: ignore[var-annotated]
+        self.rewards, self.likelihood, self.terminated, self.restarts = [], [], [], []  # type: ignore[var-annotated]
+        self.frames = []  # type: ignore[var-annotated]
+
+    def play(self, on_decision: Callable[[int, Any], None] | None) -> None:
+        """Act until the trial, or the environment, is at its end."""
+        for t in range(self.problem.steps):
+            if t % self.problem.horizon == 0:
+                self._reset()
+            state = self.state
+            decision = self.policy.act(state)
+            self.states.append(state)
+            self.cells.append(self.policy.cell)
+            self.decisions.append(decision)
+            if on_decision:
+                on_decision(t, decision)
+            limited = self._step(t, decision.action)
+            self.likelihood.append(likelihood(self.model, state, decision.action, self.state, t))
+            if limited and not self._past_limit(t):
+                break
+
+    def _reset(self) -> None:
+        observation, _ = self.env.reset(seed=self.seed)
+        self.seed = None
+        self._look(observation, False)
+
+    def _step(self, t: int, action: int) -> bool:
+        """Do it, as far as the environment's episode is not over; return whether its time limit was reached."""
+        if self.over and self.source.terminal != "continue":
+            self.rewards.append(0.0)
+            if self.source.terminal == "restart":
+                self._reset()
+                self.restarts.append(t)
+            return False
+        command = self.source.commands[action]
+        observation, reward, terminated, truncated, _ = self.env.step(command)
+        self.rewards.append(float(reward))
+        if terminated:
+            self.terminated.append(t)
+        self._look(observation, bool(terminated))
+        return bool(truncated)
+
+    def _past_limit(self, t: int) -> bool:
+        """Whether to go on after the environment's time limit, which may be where a reset was due anyway."""
+        if (t + 1) % self.problem.horizon == 0:
+            return True
+        if self.restart_at_limit:
+            self._reset()
+            self.restarts.append(t)
+            return True
+        self.ended = f"the environment's time limit stopped it after {t + 1} of {self.problem.steps} steps"
+        return False
+
+    def _look(self, observation: Any, over: bool) -> None:
+        self.over = over
+        self.state = self.source.read(self.env, observation, over)
+        if self.draw:
+            self.frames.append(self.env.render())
+
+    def report(self, planner: Planner, seed: int, trial: int) -> Trial:
+        """What happened, and how it differed from the plan."""
+        occupancy, value = self.policy.occupancy, self.policy.worth()
+        if self.ended:
+            occupancy /= occupancy.sum()
+            value = self.problem.value(occupancy)
+        bins = getattr(self.model, "bins", None)
+        reality = Reality(
+            expected=np.array([d.value for d in self.decisions]),
+            likelihood=np.array(self.likelihood),
+            rewards=np.array(self.rewards),
+            terminated=np.array(self.terminated, dtype=np.int64),
+            restarts=np.array(self.restarts, dtype=np.int64),
+            outside=0 if bins is None else bins.outside(np.array(self.states)),
+            ended=self.ended,
+            frames=tuple(self.frames),
+        )
+        return Trial(
+            value=value,
+            states=np.array(self.states),
+            actions=np.array([d.action for d in self.decisions]),
+            cells=np.array(self.cells),
+            occupancy=occupancy,
+            planner=planner.name,
+            seed=seed,
+            trial=trial,
+            seconds=time.perf_counter() - self.began,
+            decisions=tuple(self.decisions),
+            reality=reality,
+        )
+
+
+def interface(env: Any, model: Model) -> Source:
+    """How the model and this environment speak with each other, checked as far as can be without acting."""
+    source = model.source
+    if source is None or not source.commands:
+        read = source.read if source is not None else read_number
+        if source is None and not isinstance(model, Tabular):
+            read = read_state if twin_of(env) is not None else observation_is_state
+        terminal = "restart" if source is None else source.terminal
+        source = Source(f"{model!r}", read, actions_of(env), terminal)
+    if len(source.commands) != model.shape[1]:
+        raise GumdpError(f"play: the model has {model.shape[1]} actions, but {title(env)} has {len(source.commands)}.")
+    for command in source.commands:
+        if not env.action_space.contains(command):
+            raise GumdpError(
+                f"play: {command!r} is an action of the model but not of {title(env)}, whose actions are "
+                f"{env.action_space}: is this the environment that the model was made of?"
+            )
+    return source
+
+
+def likelihood(model: Model, state: Any, action: int, after: Any, t: int) -> float:
+    """The probability that the model gives to what followed: exact in a table, else the share of simulated steps.
+
+    NaN where simulated steps differ among themselves and none went the same way: rare, but who knows how rare.
+    """
+    if isinstance(model, Tabular):
+        successors, probabilities = model.row(int(state), action)
+        return float(probabilities[successors == int(after)].sum())
+    world, s = model.world(), model.state(state)
+    cell = int(world.cell(model.state(after)))
+    seeds = np.random.SeedSequence(t).generate_state(SAMPLES, np.uint64)
+    cells = [int(world.cell(next_state(world, s, np.uint64(action), np.uint64(x)))) for x in seeds]
+    return float("nan") if cell not in cells and len(set(cells)) > 1 else cells.count(cell) / SAMPLES

@@ -1,0 +1,1 @@
+"""Monte-Carlo tree search in the occupancy MDP, made of parts."""

@@ -1,1 +1,0 @@
-"""Exact and average-optimal solutions, bounds and certificates."""
