@@ -76,7 +76,7 @@ def test_an_edited_kernel_gives_the_new_answer(tmp_path: Path) -> None:
     )
     assert python(file, cache, tmp_path / "src") == [0x9E3779B97F4A7C15, 0]
     assert python(file, cache, tmp_path / "src") == [0x9E3779B97F4A7C15, 1]
-    random = tmp_path / "src" / "gumdp" / "kernels" / "random.py"
+    random = tmp_path / "src" / "gumdp" / "jit" / "random.py"
     random.write_text(random.read_text().replace("STEP = 0x9E3779B97F4A7C15", "STEP = 7"))
     assert python(file, cache, tmp_path / "src") == [7, 0]
 
