@@ -82,4 +82,4 @@ def start_of(problem: Any) -> Any:
     from gumdp.policies.play import start_state
 
     model = problem.model
-    return model.state(model.public(start_state(model.world(), np.uint64(1))))
+    return model.state(model.public(start_state(model.compiled(), np.uint64(1))))

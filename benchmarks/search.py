@@ -11,9 +11,9 @@ import numpy as np
 import gumdp
 from benchmarks.limit import bare, in_c, start_of
 from benchmarks.timing import best
-from gumdp.counts.running import new_ledger
+from gumdp.counts.running import new_running
 from gumdp.search.loop import clear, plan_trial, search
-from gumdp.search.planner import Desk
+from gumdp.search.planner import Workspace
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
@@ -26,39 +26,63 @@ class Bench:
 
     def __init__(self, problem: Any, planner: Any) -> None:
         self.problem, self.iterations = problem, planner.iterations
-        self.world, self.score = problem.model.world(), problem.score
-        self.desk = Desk(planner, problem, planner.iterations)
-        self.ledger = new_ledger(problem.score, problem.shape, problem.steps)
+        self.compiled, self.record = problem.model.compiled(), problem.record
+        self.workspace = Workspace(planner, problem, planner.iterations)
+        self.running = new_running(problem.record, problem.shape, problem.steps)
         self.stop = np.zeros(1, np.uint8)
         self.start = start_of(problem)
 
     def at_root(self) -> None:
         """One decision at the first step."""
-        desk, problem = self.desk, self.problem
-        clear(desk.tree)
+        workspace, problem = self.workspace, self.problem
+        clear(workspace.tree)
         search(
-            self.world, self.score, desk.actor, desk.forecast, self.ledger, desk.tree, desk.tables, desk.rules,
-            problem.weights, np.uint64(problem.horizon), self.start, np.uint64(0), self.iterations, np.uint64(7),
+            self.compiled,
+            self.record,
+            workspace.actor,
+            workspace.forecast,
+            self.running,
+            workspace.tree,
+            workspace.tables,
+            workspace.rules,
+            problem.weights,
+            np.uint64(problem.horizon),
+            self.start,
+            np.uint64(0),
+            self.iterations,
+            np.uint64(7),
             self.stop,
-        )  # fmt: skip
+        )
 
     def whole_trial(self) -> None:
         """A whole trial."""
-        desk, problem = self.desk, self.problem
-        ledger = new_ledger(problem.score, problem.shape, problem.steps)
+        workspace, problem = self.workspace, self.problem
+        running = new_running(problem.record, problem.shape, problem.steps)
         plan_trial(
-            self.world, self.score, desk.actor, desk.forecast, ledger, desk.tree, desk.spare, desk.tables, desk.rules,
-            problem.weights, problem.horizon, self.iterations, np.array([1, 2], np.uint64), self.stop,
-        )  # fmt: skip
+            self.compiled,
+            self.record,
+            workspace.actor,
+            workspace.forecast,
+            running,
+            workspace.tree,
+            workspace.spare,
+            workspace.tables,
+            workspace.rules,
+            problem.weights,
+            problem.horizon,
+            self.iterations,
+            np.array([1, 2], np.uint64),
+            self.stop,
+        )
 
     def bare_root(self) -> None:
         """The rollouts of ``at_root``, bare."""
-        bare(self.world, self.start, self.iterations, np.uint64(self.problem.steps), np.uint64(7))
+        bare(self.compiled, self.start, self.iterations, np.uint64(self.problem.steps), np.uint64(7))
 
     def bare_trial(self) -> None:
         """The rollouts of ``whole_trial``, bare."""
         for left in range(self.problem.steps, 0, -1):
-            bare(self.world, self.start, self.iterations, np.uint64(left), np.uint64(7))
+            bare(self.compiled, self.start, self.iterations, np.uint64(left), np.uint64(7))
 
 
 def against_limit(name: str, repeats: int) -> dict[str, Any]:
@@ -66,8 +90,8 @@ def against_limit(name: str, repeats: int) -> dict[str, Any]:
     problem = gumdp.zoo.load(name)
     paper, ours = Bench(problem, gumdp.MCTS.paper(ITERATIONS)), Bench(problem, gumdp.MCTS(ITERATIONS))
     root = {"paper": paper.at_root, "ours": ours.at_root, "bare": paper.bare_root}
-    table = getattr(paper.world, "limits", None)
-    if table is not None and (c := in_c(paper.world)):
+    table = getattr(paper.compiled, "limits", None)
+    if table is not None and (c := in_c(paper.compiled)):
         root["C"] = lambda: c(int(paper.start), ITERATIONS, problem.steps, 7)
     times = best(root, repeats)
     trial = best({"paper": paper.whole_trial, "ours": ours.whole_trial, "bare": paper.bare_trial}, max(2, repeats // 5))

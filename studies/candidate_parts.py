@@ -110,13 +110,13 @@ def survivor(tree, change):
 
 
 @part
-def expect(model, objective, ledger, notes, actions, node, s, w):
+def expect(model, objective, running, notes, actions, node, s, w):
     """Note the priors of the edges of ``node``: a softmax of minus the marginal costs, in standard deviations."""
     first, cell, count, mean, square = node * actions, u64(model.cell(s)) * actions, 0.0, 0.0, 0.0
     a = u64(0)
     while a < actions:
         if model.allowed(s, a):
-            cost = marginal(objective, ledger, cell + a, w)
+            cost = marginal(objective, running, cell + a, w)
             notes[first + a] = cost
             count += 1.0
             step = cost - mean
@@ -138,11 +138,11 @@ def expect(model, objective, ledger, notes, actions, node, s, w):
 
 
 @part
-def marginal(objective, ledger, i, w):
+def marginal(objective, running, i, w):
     """The marginal cost of ``w`` more in cell ``i``."""
     if objective.dense():
-        return cost_of(objective, ledger.d, ledger.z, i, w)
-    return objective.price(i, ledger.d[i], w, ledger.z, 0)
+        return cost_of(objective, running.d, running.z, i, w)
+    return objective.price(i, running.d[i], w, running.z, 0)
 
 
 @part
@@ -249,13 +249,13 @@ def carry(tree, spare, action, label, change, notes, others):
 
 
 @part
-def imagine(ledger, future, t, cell, actions):
+def imagine(running, future, t, cell, actions):
     """Add the expected occupancy of the steps from ``t`` on to the running one; return how many cells may differ."""
-    cells = u64(ledger.d.size)
-    first = (t * (u64(ledger.pairs) // actions) + cell) * cells
+    cells = u64(running.d.size)
+    first = (t * (u64(running.pairs) // actions) + cell) * cells
     i = u64(0)
     while i < cells:
-        ledger.d[i] += future[first + i]
+        running.d[i] += future[first + i]
         i += u64(1)
     return cells
 
@@ -265,13 +265,13 @@ def imagine(ledger, future, t, cell, actions):
 
 @part
 def choose(
-    model, objective, actor, ledger, tree, tables, rules, change, notes, node, depth, s, w, width, iterations, draw
+    model, objective, actor, running, tree, tables, rules, change, notes, node, depth, s, w, width, iterations, draw
 ):  # fmt: skip
     """The action to try at ``node``, ``depth`` steps below the root."""
     if change.halving and depth == u64(0):
         return whose_turn(tree, change, iterations)
     if change.prior:
         if tree.plays[node] == 0:
-            expect(model, objective, ledger, notes, u64(actor.actions), node, s, w)
+            expect(model, objective, running, notes, u64(actor.actions), node, s, w)
         return by_prior(model, tree, notes, node, s, width)
-    return select(model, objective, actor, ledger, tree, tables, rules, node, s, w, width, draw)
+    return select(model, objective, actor, running, tree, tables, rules, node, s, w, width, draw)

@@ -35,7 +35,7 @@ compiled = numba.njit(nogil=True, _nrt=False)
 
 @compiled
 def explore(
-    model, objective, actor, forecast, ledger, tree, tables, rules, change, notes, weights, horizon, root, t0,
+    model, objective, actor, forecast, running, tree, tables, rules, change, notes, weights, horizon, root, t0,
     iterations, rng, stop,
 ):  # fmt: skip
     """Run ``iterations`` iterations, as ``gumdp.search.loop.search`` does but for the change.
@@ -47,7 +47,7 @@ def explore(
     if tree.size[0] == 1:
         tree.phase[0] = low(mix(rng))
     if tree.seen[0] == 0.0:
-        forecast.foresee(objective, ledger, root, t0)
+        forecast.foresee(objective, running, root, t0)
         line_up(model, tree, change, model.restore(root), iterations)
     for _ in range(iterations):
         if stop[0] != 0:
@@ -55,13 +55,13 @@ def explore(
         s = model.restore(root)
         t, pause, node, depth, length = t0, first_pause, u64(0), u64(0), u64(0)
         if actor.tracks() and objective.tracks():
-            recall(ledger)
+            recall(running)
         width, chance = width_of(tree, rules), rng
         while t < end:
             chance = advance(chance)
             bits = mix(chance)
             a = choose(
-                model, objective, actor, ledger, tree, tables, rules, change, notes, node, depth, s, weights[t],
+                model, objective, actor, running, tree, tables, rules, change, notes, node, depth, s, weights[t],
                 width * change.stakes[t], iterations, high(bits),
             )  # fmt: skip
             edge = node * actions + a
@@ -70,7 +70,7 @@ def explore(
                 bits = mix(chance)
             tree.edges[depth], tree.nodes[depth] = edge, node
             depth += u64(1)
-            length = visit(objective, actor, ledger, u64(model.cell(s)), a, weights[t], length)
+            length = visit(objective, actor, running, u64(model.cell(s)), a, weights[t], length)
             t += u64(1)
             if t == end:
                 break
@@ -88,15 +88,15 @@ def explore(
                 break
             node = u64(child)
         tree.size[1] = max(tree.size[1], np.int64(depth))
-        expected = forecast.expect(objective, ledger, weights, t0, s, t, length)
+        expected = forecast.expect(objective, running, weights, t0, s, t, length)
         if change.average and t < end:
-            length = imagine(ledger, change.future, t, u64(model.cell(s)), actions)
+            length = imagine(running, change.future, t, u64(model.cell(s)), actions)
         else:
-            length, chance = rollout(model, objective, actor, ledger, weights, horizon, s, t, pause, length, chance)
-        value, changed = settle(objective, ledger, length)
+            length, chance = rollout(model, objective, actor, running, weights, horizon, s, t, pause, length, chance)
+        value, changed = settle(objective, running, length)
         if not np.isfinite(value):
             return NOT_A_NUMBER, rng
-        learn(tree, tables, notes, change.share, depth, forecast.adjust(ledger, changed, expected, value))
+        learn(tree, tables, notes, change.share, depth, forecast.adjust(running, changed, expected, value))
         rng = rng if rules.paired else chance
     return DONE, rng
 
@@ -109,7 +109,7 @@ def carry_over(tree, spare, action, label, change, notes, others):
 
 @compiled
 def plan_changed(
-    model, objective, actor, forecast, ledger, tree, spare, tables, rules, change, weights, horizon, iterations, seeds,
+    model, objective, actor, forecast, running, tree, spare, tables, rules, change, weights, horizon, iterations, seeds,
     stop,
 ):  # fmt: skip
     """Play one trial, as ``gumdp.search.loop.plan_trial`` does but for the change."""
@@ -125,7 +125,7 @@ def plan_changed(
         forget(tree)
         last = max(u64(change.cut), t + u64(1))
         status, rng = explore(
-            model, objective, actor, forecast, ledger, tree, tables, rules, change, notes, weights[:last],
+            model, objective, actor, forecast, running, tree, tables, rules, change, notes, weights[:last],
             min(horizon, last), s, t, iterations, rng, stop,
         )  # fmt: skip
         if status != DONE:
@@ -135,7 +135,7 @@ def plan_changed(
             a = survivor(tree, change)
         else:
             a = recommend(tree.visits[:actions], tree.mean[:actions], rules.by_value)
-        commit(objective, ledger, model.cell(s), a, actions, weights[t])
+        commit(objective, running, model.cell(s), a, actions, weights[t])
         world = advance(world)
         s = model.step(model.restore(s), u64(a), mix(world))
         t += u64(1)
@@ -149,4 +149,4 @@ def plan_changed(
             tree, spare, notes, others = spare, tree, others, notes
         else:
             clear(tree)
-    return DONE, worth(objective, ledger)
+    return DONE, worth(objective, running)

@@ -15,15 +15,15 @@ from candidate_search import carry_over, explore, plan_changed
 from numpy.typing import NDArray
 
 from gumdp import MCTS, GumdpError, Problem, Solver, Tabular
-from gumdp.counts.running import Ledger
-from gumdp.errors import one_of, real
+from gumdp.counts.running import RunningOccupancy
+from gumdp.errors import check_float, one_of
 from gumdp.policies import registry
 from gumdp.policies.base import Policy
 from gumdp.policies.registry import Option, PlannerEntry
 from gumdp.results import Array
 from gumdp.search.control_variate_kernels import Blind
 from gumdp.search.loop import Rules
-from gumdp.search.planner import Desk
+from gumdp.search.planner import Workspace
 
 SOLVER = Solver()  # which solves a problem once for all candidates
 LARGEST = 1 << 22  # numbers in a table of expected occupancies: 32 MB
@@ -88,7 +88,7 @@ class Candidate(MCTS):
                 one_of(f"{name} of a candidate", self.changed[name], [word])
         for name, most in (("prior", None), ("stakes", None), ("widen", 1.0), ("backup", 1.0), ("cut", 1.0)):
             if name in self.changed:
-                self.changed[name] = real(f"candidate: {name}", self.changed[name], 0.0, most)
+                self.changed[name] = check_float(f"candidate: {name}", self.changed[name], 0.0, most)
 
     def __repr__(self) -> str:
         budget = {"iterations": self.iterations, "time_limit": self.time_limit}
@@ -103,7 +103,7 @@ class Candidate(MCTS):
             )
         return super().bind(problem, dice)
 
-    def desk(self, problem: Problem, iterations: int) -> ChangedDesk:
+    def workspace(self, problem: Problem, iterations: int) -> ChangedDesk:
         return ChangedDesk(self, problem, iterations)
 
     def equip(self, problem: Problem) -> tuple[Any, Any, Rules]:
@@ -138,7 +138,7 @@ class Candidate(MCTS):
         )
 
 
-class ChangedDesk(Desk):
+class ChangedDesk(Workspace):
     """What the search of a candidate works with."""
 
     def __init__(self, planner: Candidate, problem: Problem, iterations: int) -> None:
@@ -162,26 +162,57 @@ class ChangedDesk(Desk):
             carry_over(self.spare, self.tree, action, np.uint64(label), change, change.notes, change.spare)
             self.change = change._replace(notes=change.spare, spare=change.notes)
 
-    def compile(self, ledger: Ledger) -> None:
-        super().compile(ledger)
+    def compile(self, running: RunningOccupancy) -> None:
+        super().compile(running)
         carry_over(self.spare, self.tree, 0, np.uint64(0), self.change, self.change.notes, self.change.spare)
 
-    def run(self, ledger: Ledger, state: Any, t: int, count: int, stop: NDArray[np.uint8]) -> tuple[int, np.uint64]:
+    def run(
+        self, running: RunningOccupancy, state: Any, t: int, count: int, stop: NDArray[np.uint8]
+    ) -> tuple[int, np.uint64]:
         problem, change = self.problem, self.change
         last = max(change.cut, t + 1)
         status, rng = explore(
-            problem.model.world(), problem.score, self.actor, self.forecast, ledger, self.tree, self.tables, self.rules,
-            change, change.notes, problem.weights[:last], np.uint64(min(problem.horizon, last)), state, np.uint64(t),
-            count, self.rng, stop,
-        )  # fmt: skip
+            problem.model.compiled(),
+            problem.record,
+            self.actor,
+            self.forecast,
+            running,
+            self.tree,
+            self.tables,
+            self.rules,
+            change,
+            change.notes,
+            problem.weights[:last],
+            np.uint64(min(problem.horizon, last)),
+            state,
+            np.uint64(t),
+            count,
+            self.rng,
+            stop,
+        )
         return status, np.uint64(rng)
 
-    def play(self, ledger: Ledger, iterations: int, seeds: Any, stop: NDArray[np.uint8]) -> tuple[int, float]:
+    def play(
+        self, running: RunningOccupancy, iterations: int, seeds: Any, stop: NDArray[np.uint8]
+    ) -> tuple[int, float]:
         problem = self.problem
         status, value = plan_changed(
-            problem.model.world(), problem.score, self.actor, self.forecast, ledger, self.tree, self.spare, self.tables,
-            self.rules, self.change, problem.weights, problem.horizon, iterations, seeds, stop,
-        )  # fmt: skip
+            problem.model.compiled(),
+            problem.record,
+            self.actor,
+            self.forecast,
+            running,
+            self.tree,
+            self.spare,
+            self.tables,
+            self.rules,
+            self.change,
+            problem.weights,
+            problem.horizon,
+            iterations,
+            seeds,
+            stop,
+        )
         return status, value
 
 
@@ -208,7 +239,7 @@ def expected_rest(problem: Problem, policy: Array) -> Array:
     """The table of ``future_of`` for any policy, [S, A] or [H, S, A]."""
     model, (states, actions), steps = problem.model, problem.shape, problem.steps
     pairs = states * actions
-    cells = pairs + (states if problem.score.grouped() else 0)
+    cells = pairs + (states if problem.record.grouped() else 0)
     if not isinstance(model, Tabular) or steps * states * cells > LARGEST or cells > 2 * steps:
         raise GumdpError("candidate: leaf='average' is for small tables and no fewer steps than half of the pairs.")
     own = np.zeros((pairs, cells))  # where a step's weight goes

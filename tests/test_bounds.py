@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import gumdp
 from gumdp import GumdpError, Problem, Tabular, lower_bound
-from gumdp.average.rest import Instruments
+from gumdp.average.rest import ConvexSetup
 from gumdp.average.tangents import Tangents
 from gumdp.bounds.distinct import spread
 from gumdp.bounds.history_tree import JensenTree
@@ -118,8 +118,8 @@ def test_every_tangent_is_below_its_objective_and_touches_it(kind) -> None:
     tangents = Tangents(objective, shape)
     points = [*rng.dirichlet(np.ones(6), size=20), *rng.dirichlet(np.full(6, 0.1), size=20), *np.eye(6)]
     for at in points[:30]:
-        for blur in (0.0, 0.01, 0.3):
-            constant, slope = tangents.at(at.reshape(shape), blur)
+        for smoothing in (0.0, 0.01, 0.3):
+            constant, slope = tangents.at(at.reshape(shape), smoothing)
             for point in points:
                 below = constant + float((slope * point.reshape(shape)).sum())
                 assert below <= objective.value(point.reshape(shape)) + 1e-9
@@ -214,7 +214,7 @@ def test_the_clairvoyant_is_at_most_the_optimum_and_at_least_jensen(interpreted)
             truth = optimum(problem)
             tree = JensenTree(problem)
             sampled = clairvoyant_bound(
-                tree.tools, float(tree.bush.constant[0]), tree.bush.slope[0], 0.99, 60.0, 0, 500
+                tree.tools, float(tree.tree.constant[0]), tree.tree.slope[0], 0.99, 60.0, 0, 500
             )
             assert sampled is not None
             assert sampled.samples == 500
@@ -283,4 +283,4 @@ def test_progress_is_told() -> None:
 
 def test_instruments_measure_the_objective() -> None:
     problem = random_problem("linear", 3)
-    assert Instruments("test", problem).scale > 0.0
+    assert ConvexSetup("test", problem).scale > 0.0

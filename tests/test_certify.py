@@ -7,7 +7,7 @@ import pytest
 
 import gumdp
 from gumdp import Bound, GumdpError, Problem, Tabular, certify
-from gumdp.average.rest_kernels import new_desk
+from gumdp.average.rest_kernels import new_workspace
 from gumdp.bounds.history_tree import JensenTree
 from gumdp.bounds.history_tree_kernels import Rules
 from gumdp.bounds.intervals import bernstein_margin, student_margin
@@ -42,11 +42,11 @@ def test_the_mean_of_luck_over_all_histories_is_0(episodes) -> None:
                 longer += [((*states, s), (*actions, a), p * outcomes[s] * policy[t, s, a]) for a in range(2)]
         histories = longer
     for states, actions, p in histories:
-        desk = new_desk(problem.shape, problem.steps)
-        desk.slope[:], desk.constant[0] = tree.bush.slope[0], tree.bush.constant[0]
+        workspace = new_workspace(problem.shape, problem.steps)
+        workspace.slope[:], workspace.constant[0] = tree.tree.slope[0], tree.tree.constant[0]
         value = luck(
             tree.tools.tangents.record, tree.tools.task, np.array(states), np.array(actions), np.zeros(4), np.zeros(4),
-            desk, Rules(4, 1e-6, 0.0), problem.steps,
+            workspace, Rules(4, 1e-6, 0.0), problem.steps,
         )  # fmt: skip
         total, mass, size = total + p * value, mass + p, size + p * abs(value)
     assert mass == pytest.approx(1.0)

@@ -46,7 +46,7 @@ def test_the_lipschitz_constant_of_an_entropy_is_tried_above_its_floor_only():
 def test_a_plain_function_passes_and_what_it_does_not_say_is_not_asked():
     report = gumdp.check_objective(lambda d: (d[0, 0] - 0.5) ** 2, SHAPE, samples=20)
     assert dict(report.findings)["bounds"] == "none declared"
-    assert dict(report.findings)["compiled record"] == "FunctionScore has the same value"
+    assert dict(report.findings)["compiled record"] == "FunctionRecord has the same value"
 
 
 class Bare(Objective):
@@ -64,7 +64,7 @@ class Bare(Objective):
 
 def test_a_subclass_with_nothing_but_a_value_passes_without_a_warning():
     report = gumdp.check_objective(Bare(), SHAPE, samples=5)
-    assert dict(report.findings)["compiled record"] == "InterpretedScore has the same value"
+    assert dict(report.findings)["compiled record"] == "InterpretedRecord has the same value"
 
 
 def test_the_same_seed_tries_the_same_occupancies():
@@ -185,8 +185,8 @@ class Liar(gumdp.Linear):
     def expression(self, d):
         return self.answers["expression"](d) if "expression" in self.answers else super().expression(d)
 
-    def score(self, shape):
-        return self.answers["score"] if "score" in self.answers else super().score(shape)
+    def record(self, shape):
+        return self.answers["record"] if "record" in self.answers else super().record(shape)
 
 
 def test_answers_that_fail_or_are_malformed_are_found():
@@ -211,7 +211,7 @@ def test_an_expression_that_cvxpy_does_not_see_as_convex_is_found():
 
 def test_another_record_is_found():
     with pytest.raises(gumdp.GumdpError, match="where its record, as kernels call it, gives"):
-        check(Liar(COSTS[0], score=gumdp.Linear(COSTS[1]).score(SHAPE)))
+        check(Liar(COSTS[0], record=gumdp.Linear(COSTS[1]).record(SHAPE)))
 
 
 @record
@@ -230,7 +230,7 @@ class Scribbler(Dense):
 
 def test_a_record_that_writes_into_the_running_occupancy_is_found():
     with pytest.raises(gumdp.GumdpError, match="leaves entries of the running occupancy changed"):
-        check(Liar(COSTS[0], score=Scribbler(COSTS[0].ravel().copy())))
+        check(Liar(COSTS[0], record=Scribbler(COSTS[0].ravel().copy())))
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def walk(env: gymnasium.Env, model: gumdp.Simulator, steps: int, seed: int) -> f
         before = model.source.read(env, None)
         action = int(rng.integers(model.shape[1]))
         env.step(model.source.commands[action])
-        after = next_state(model.world(), before, np.uint64(action), np.uint64(k))
+        after = next_state(model.compiled(), before, np.uint64(action), np.uint64(k))
         worst = max(worst, np.abs(np.subtract(after, model.source.read(env, None))).max())
     return worst
 
@@ -67,7 +67,7 @@ def test_uniform_draws_are_numpys_own() -> None:
 def test_resets_fill_the_range_that_gymnasium_resets_to(name: str) -> None:
     env = gymnasium.make(name).unwrapped
     model = gumdp.from_gymnasium(env)
-    ours = np.array([start_state(model.world(), np.uint64(k)) for k in range(1000)])
+    ours = np.array([start_state(model.compiled(), np.uint64(k)) for k in range(1000)])
     theirs = []
     for k in range(1000):
         env.reset(seed=k)
@@ -80,7 +80,7 @@ def test_resets_fill_the_range_that_gymnasium_resets_to(name: str) -> None:
 
 
 def test_an_acrobot_starts_with_32_bit_numbers_as_gymnasiums_does() -> None:
-    state = start_state(gumdp.from_gymnasium("Acrobot-v1").world(), np.uint64(5))
+    state = start_state(gumdp.from_gymnasium("Acrobot-v1").compiled(), np.uint64(5))
     u = four(np.uint64(mix(5)))
     assert state == tuple(float(np.float32(between(-0.1, 0.1, x))) for x in u)
 
@@ -89,7 +89,7 @@ def test_a_car_at_the_goal_goes_on_stays_or_restarts() -> None:
     goal = (0.55, 0.05)
     step = {
         terminal: next_state(
-            gumdp.from_gymnasium("MountainCar-v0", terminal=terminal).world(), goal, np.uint64(2), np.uint64(0)
+            gumdp.from_gymnasium("MountainCar-v0", terminal=terminal).compiled(), goal, np.uint64(2), np.uint64(0)
         )
         for terminal in ("continue", "absorb", "restart")
     }
@@ -112,7 +112,7 @@ def test_a_simulator_that_ends_where_gymnasium_terminates() -> None:
                 if name in ("MountainCar-v0", "Acrobot-v1"):  # push in the direction of the last joint's motion
                     action = 2 * int(env.state[-1] > 0)
                 _, _, terminated, _, _ = env.step(model.source.commands[action])
-                assert bool(model.world().dynamics.ended(model.source.read(env, None))) == terminated
+                assert bool(model.compiled().dynamics.ended(model.source.read(env, None))) == terminated
                 ended += terminated
                 if terminated:
                     break
@@ -174,12 +174,12 @@ def bare_rollouts(model, weights, d, rolls, rng):
 def test_search_takes_at_most_three_times_its_bare_rollouts() -> None:
     problem, rolls = gumdp.zoo.load("mountaincar-entropy"), 100
     d = np.zeros(300)
-    bare_rollouts(problem.model.world(), problem.weights, d, 1, np.uint64(1))
+    bare_rollouts(problem.model.compiled(), problem.weights, d, 1, np.uint64(1))
     gumdp.evaluate(problem, gumdp.MCTS.paper(iterations=2), trials=1, workers=1)
     bare, search = [], []
     for k in range(4):
         began = time.process_time()
-        bare_rollouts(problem.model.world(), problem.weights, d, rolls, np.uint64(k))
+        bare_rollouts(problem.model.compiled(), problem.weights, d, rolls, np.uint64(k))
         bare.append(time.process_time() - began)
         began = time.process_time()
         gumdp.evaluate(problem, gumdp.MCTS.paper(iterations=rolls), trials=1, seed=k, workers=1)

@@ -13,7 +13,7 @@ from gumdp.policies.play import next_state, start_state
 
 
 def step(model: gumdp.models.base.Model, state: Any, action: int, world: int) -> Any:
-    return model.public(next_state(model.world(), model.state(state), np.uint64(action), np.uint64(world)))
+    return model.public(next_state(model.compiled(), model.state(state), np.uint64(action), np.uint64(world)))
 
 
 class Counter(gymnasium.Env):
@@ -68,7 +68,7 @@ def test_search_beats_chance_on_blackjack(blackjack: gumdp.Problem) -> None:
 
 def test_a_snapshot_can_be_come_back_to_again_and_again(blackjack: gumdp.Problem) -> None:
     model = blackjack.model
-    state = model.public(start_state(model.world(), np.uint64(7)))
+    state = model.public(start_state(model.compiled(), np.uint64(7)))
     first = [step(model, state, 1, k).observation for k in range(20)]
     again = [step(model, state, 1, k).observation for k in range(20)]
     assert first == again
@@ -78,7 +78,7 @@ def test_a_snapshot_can_be_come_back_to_again_and_again(blackjack: gumdp.Problem
 def test_a_cloned_lake_slips_as_often_as_its_table_says() -> None:
     table = gumdp.from_gymnasium("FrozenLake-v1")
     model = gumdp.from_gymnasium("FrozenLake-v1", method="clone")
-    start = model.public(start_state(model.world(), np.uint64(0)))
+    start = model.public(start_state(model.compiled(), np.uint64(0)))
     assert start.observation == 0
     n = 1500
     counts = np.bincount([step(model, start, 2, k).observation for k in range(n)], minlength=16)
@@ -90,13 +90,13 @@ def test_a_terminal_state_restarts_absorbs_or_goes_on() -> None:
     ends = {}
     for terminal in ("restart", "absorb"):
         model = gumdp.from_gymnasium(Counter(), terminal=terminal)
-        state = model.public(start_state(model.world(), np.uint64(0)))
+        state = model.public(start_state(model.compiled(), np.uint64(0)))
         for k in range(11):
             state = step(model, state, 1, k)
         ends[terminal] = state.observation
     assert ends == {"restart": 0, "absorb": 10}
     lake = gumdp.from_gymnasium(newest("CliffWalking"), method="clone", terminal="continue")
-    state = lake.public(start_state(lake.world(), np.uint64(0)))
+    state = lake.public(start_state(lake.compiled(), np.uint64(0)))
     for action in (0, *[1] * 11, 2, 0):  # up, along the cliff, down to the goal, and up again
         state = step(lake, state, action, 0)
     assert state.observation == 35
@@ -107,7 +107,7 @@ def test_the_users_own_save_and_restore_are_used_instead_of_copies() -> None:
         env.unwrapped.n = saved
 
     model = gumdp.from_gymnasium(Counter(), save=lambda env: env.unwrapped.n, restore=restore)
-    state = model.public(start_state(model.world(), np.uint64(0)))
+    state = model.public(start_state(model.compiled(), np.uint64(0)))
     later = step(model, step(model, state, 1, 0), 1, 0)
     assert later.data == 2
     assert step(model, state, 1, 0).observation == 1
@@ -150,7 +150,7 @@ def test_a_wrapper_that_changes_the_dynamics_leads_to_clones() -> None:
     env = gymnasium.wrappers.StickyAction(gymnasium.make("FrozenLake-v1", is_slippery=False), 0.5)
     model = gumdp.from_gymnasium(env)
     assert isinstance(model, Clone)
-    start = model.public(start_state(model.world(), np.uint64(0)))
+    start = model.public(start_state(model.compiled(), np.uint64(0)))
     right = step(model, start, 2, 0)
     n = 600
     down = np.mean([step(model, right, 1, k).observation == 5 for k in range(n)])
@@ -170,7 +170,7 @@ def test_continuous_observations_ask_for_bins_and_get_them() -> None:
         gumdp.from_gymnasium(env)
     model = gumdp.from_gymnasium(env, bins=10)
     assert (model.shape, model.grid) == ((100, 3), (10, 10))
-    state = model.public(start_state(model.world(), np.uint64(0)))
+    state = model.public(start_state(model.compiled(), np.uint64(0)))
     assert state.cell == gumdp.Bins(10, low=(-1.2, -0.07), high=(0.6, 0.07)).index(state.observation)
 
 
@@ -182,7 +182,7 @@ def test_observations_without_a_numbering_ask_for_one() -> None:
     model = gumdp.from_gymnasium(env, index=lambda n: min(n, 4), cells=5)
     assert model.shape == (5, 3)
     parity = gumdp.from_gymnasium(env, index=lambda n, env: env.unwrapped.n % 2, cells=2)
-    state = parity.public(start_state(parity.world(), np.uint64(0)))
+    state = parity.public(start_state(parity.compiled(), np.uint64(0)))
     assert step(parity, state, 1, 0).cell == 1
     wrong = gumdp.from_gymnasium(env, index=lambda n: n + 1, cells=2)
     with pytest.raises(gumdp.GumdpError, match="index returned 2 for 1; it must be from 0 to 1"):

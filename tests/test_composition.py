@@ -12,7 +12,7 @@ import pytest
 
 import gumdp
 from gumdp.counts.rehearsal import rehearse
-from gumdp.counts.running import new_ledger
+from gumdp.counts.running import new_running
 
 SHAPE = (3, 2)
 CELLS = 6
@@ -63,7 +63,7 @@ def quietly(f):
     """The record of an objective of which we know that Python has to be asked."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return f.score(SHAPE)
+        return f.record(SHAPE)
 
 
 # --- values ---
@@ -201,12 +201,12 @@ def test_the_expression_for_cvxpy_is_the_value_and_visibly_convex(f):
 @every(NESTED)
 def test_compiled_scoring_agrees_with_numpy(f):
     record = quietly(f)
-    ledger = new_ledger(record, SHAPE, CELLS)
+    running = new_running(record, SHAPE, CELLS)
     rng = np.random.default_rng(30)
     for d in occupancies(18, seed=31):
         pairs = rng.permutation(np.flatnonzero(d)).astype(np.uint64)
         known = int(rng.integers(pairs.size + 1))
-        quick, astray, summed = rehearse(record, ledger, SHAPE[1], pairs, d.ravel()[pairs.astype(int)], known)
+        quick, astray, summed = rehearse(record, running, SHAPE[1], pairs, d.ravel()[pairs.astype(int)], known)
         assert quick == pytest.approx(f.value(d), rel=1e-12, abs=1e-12)
         assert summed == pytest.approx(f.value(d), rel=1e-12, abs=1e-12)
         assert astray == 0
@@ -214,7 +214,7 @@ def test_compiled_scoring_agrees_with_numpy(f):
 
 @every({name: f for name, f in NESTED.items() if not quietly(f).dense()})
 def test_prices_lead_where_the_values_do(f):
-    record, w = f.score(SHAPE), 1e-6
+    record, w = f.record(SHAPE), 1e-6
     for d in occupancies(12, seed=8):
         d = 0.75 * d + 0.02  # a running occupancy, without empty pairs, where entropies are too steep for differences
         cells = [*d.ravel(), *(d.sum(axis=1) if record.grouped() else [])]
@@ -234,18 +234,18 @@ def test_prices_lead_where_the_values_do(f):
 
 def test_what_has_no_bounds_or_is_constant_does_not_normalise():
     with pytest.raises(gumdp.GumdpError, match=r"normalized: Peak\(\) does not say between which bounds it lies"):
-        gumdp.normalized(Peak()).fit(SHAPE)
+        gumdp.normalized(Peak()).check_shape(SHAPE)
     with pytest.raises(gumdp.GumdpError, match="has the same value for every occupancy"):
-        gumdp.normalized(gumdp.Linear(np.ones(SHAPE))).fit(SHAPE)
+        gumdp.normalized(gumdp.Linear(np.ones(SHAPE))).check_shape(SHAPE)
 
 
 def test_exponentials_that_overflow_are_refused_where_that_can_be_seen():
     with pytest.raises(
         gumdp.GumdpError, match=r"exp\(1e\+06·f\) leaves the range .* take a smaller beta, or normalized"
     ):
-        gumdp.entropic(gumdp.Linear(COSTS[0]), 1e6).fit(SHAPE)
+        gumdp.entropic(gumdp.Linear(COSTS[0]), 1e6).check_shape(SHAPE)
     with pytest.raises(gumdp.GumdpError, match="leaves the range"):
-        gumdp.entropic(gumdp.entropic(gumdp.Linear([[0.0, 600.0]]), 1.0), 1.0).fit((1, 2))
+        gumdp.entropic(gumdp.entropic(gumdp.Linear([[0.0, 600.0]]), 1.0), 1.0).check_shape((1, 2))
     with pytest.raises(gumdp.GumdpError, match=r"exp\(1000\) overflows"):
         gumdp.entropic(Peak(), 1000.0).value(np.array([[1.0, 0.0]]))
 
@@ -253,7 +253,7 @@ def test_exponentials_that_overflow_are_refused_where_that_can_be_seen():
 def test_shapes_are_checked_inside_compositions():
     for f in (gumdp.Entropy() + gumdp.Linear(COSTS[0]), gumdp.entropic(gumdp.normalized(gumdp.Imitation(TARGET)), 1.0)):
         with pytest.raises(gumdp.GumdpError, match=r"is for occupancies of shape \(3, 2\)"):
-            f.fit((2, 2))
+            f.check_shape((2, 2))
 
 
 @every({name: f for name, f in NESTED.items() if "Function" not in repr(f)})

@@ -16,7 +16,7 @@ from gumdp.experiments.engines.cluster import play_remotely
 from gumdp.experiments.engines.job import Job, Progress, cut
 from gumdp.experiments.engines.local import Local
 from gumdp.experiments.engines.process import WorkerProcess
-from gumdp.experiments.engines.work import Bench
+from gumdp.experiments.engines.work import BuildCache
 from gumdp.experiments.plan.arm import Cell
 from gumdp.experiments.plan.reading import read_experiment
 from gumdp.experiments.plan.version import version
@@ -52,9 +52,9 @@ def test_jobs_are_cut_into_consecutive_trials_of_a_fitting_size() -> None:
 
 
 def test_what_runs_compiled_is_known() -> None:
-    bench = Bench()
-    assert bench.compiled(CELL)
-    assert not bench.compiled(INTERPRETED)
+    build_cache = BuildCache()
+    assert build_cache.compiled(CELL)
+    assert not build_cache.compiled(INTERPRETED)
 
 
 def test_a_worker_process_gives_the_same_values_and_is_replaced_when_it_dies() -> None:

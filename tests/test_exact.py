@@ -56,7 +56,7 @@ def random_model(seed, states=2, actions=2, masked=False, deterministic=False):
     return gumdp.Tabular(transitions, rng.dirichlet(np.ones(states)), available=available)
 
 
-def score(problem, visits):
+def record(problem, visits):
     """f of the occupancy of a whole trial, from the definition."""
     gamma, horizon = problem.discount, problem.horizon
     d = np.zeros(problem.shape)
@@ -83,7 +83,7 @@ def best_over_histories(problem, visits=()):
     """The optimum by recursion over histories, none of which are merged."""
     chances = successors(problem, visits)
     if chances is None:
-        return score(problem, visits)
+        return record(problem, visits)
     return sum(
         p * min(best_over_histories(problem, (*visits, (s, a))) for a in choices(problem, s))
         for s, p in enumerate(chances)
@@ -95,7 +95,7 @@ def every_policy(problem, visits=()):
     """Every deterministic history-dependent policy: the value of each, one after the other."""
     chances = successors(problem, visits)
     if chances is None:
-        yield score(problem, visits)
+        yield record(problem, visits)
         return
     # a policy below this history is, for each next state, an action and a policy below that
     below = [
@@ -273,7 +273,7 @@ def test_a_policy_is_worth_its_mean_over_all_histories(discount, episodes):
     def value(policy, visits=()):
         chances = successors(problem, visits)
         if chances is None:
-            return score(problem, visits)
+            return record(problem, visits)
         h = len(visits) % problem.horizon
         return sum(
             p * policy[h, s, a] * value(policy, (*visits, (s, a))) for s, p in enumerate(chances) for a in range(2)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gumdp
-from gumdp.counts.running import commit, new_ledger, settle
+from gumdp.counts.running import commit, new_running, settle
 from gumdp.search.control_variate import forecast, span, uniform
 from gumdp.search.control_variate_kernels import Blind, Forecast, knots
 
@@ -48,7 +48,7 @@ def futures(problem, policy, s, t):
 def cells_of(problem, d):
     """Occupancies [..., S, A] as kernels have them: pairs, then states if the objective looks at them."""
     pairs = d.reshape(*d.shape[:-2], -1)
-    return np.concatenate([pairs, d.sum(axis=-1)], axis=-1) if problem.score.grouped() else pairs
+    return np.concatenate([pairs, d.sum(axis=-1)], axis=-1) if problem.record.grouped() else pairs
 
 
 STATES = gumdp.StateEntropy()
@@ -83,31 +83,31 @@ def test_the_moments_are_those_of_all_that_can_happen(name, kind):
 
 
 def at(problem, done, taken):
-    """A ledger after the pairs ``done`` have happened and a search has gone down the pairs ``taken``."""
-    ledger = new_ledger(problem.score, problem.shape, problem.steps)
+    """A running occupancy after the pairs ``done`` have happened and a search has gone down the pairs ``taken``."""
+    running = new_running(problem.record, problem.shape, problem.steps)
     actions = problem.shape[1]
     for t, (s, a) in enumerate(done):
-        commit(problem.score, ledger, s, a, actions, problem.weights[t])
+        commit(problem.record, running, s, a, actions, problem.weights[t])
     length = 0
     for k, (s, a) in enumerate(taken):
-        places = [s * actions + a] + ([problem.shape[0] * actions + s] if problem.score.grouped() else [])
+        places = [s * actions + a] + ([problem.shape[0] * actions + s] if problem.record.grouped() else [])
         for c in places:
-            ledger.d[c] += problem.weights[len(done) + k]
-            ledger.path[length] = c
+            running.d[c] += problem.weights[len(done) + k]
+            running.path[length] = c
             length += 1
-    return ledger, length
+    return running, length
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_expectation_is_that_of_the_quadratics_over_all_that_can_happen(name):
     problem, policy = PROBLEMS[name], uniform(PROBLEMS[name].model)
     done, taken, s = [(0, 1)], [(2, 0), (2, 0)], 2  # a pair twice: its quadratic does not add up
-    ledger, length = at(problem, done, taken)
+    running, length = at(problem, done, taken)
     found, t0, t = forecast(problem), np.uint64(1), np.uint64(3)
     with np.errstate(over="ignore"):
-        found.foresee(problem.score, ledger, np.uint64(2), t0)
-        expected = found.expect(problem.score, ledger, problem.weights, t0, np.uint64(s), t, np.uint64(length))
-    before = ledger.d - ledger.root
+        found.foresee(problem.record, running, np.uint64(2), t0)
+        expected = found.expect(problem.record, running, problem.weights, t0, np.uint64(s), t, np.uint64(length))
+    before = running.d - running.root
     total = 0.0
     for p, d in zip(*futures(problem, policy, s, int(t)), strict=True):
         y = (before + cells_of(problem, d))[found.start : found.start + found.cells]
@@ -116,19 +116,19 @@ def test_the_expectation_is_that_of_the_quadratics_over_all_that_can_happen(name
     assert expected == pytest.approx(total, abs=1e-12)
 
 
-def play_on(problem, ledger, length, s, t, rng):
+def play_on(problem, running, length, s, t, rng):
     """A random rollout by hand; returns the value, how many cells changed and the path's length."""
     rows, actions = problem.model.dense(), problem.shape[1]
     while t < problem.steps:
         a = rng.integers(actions)
-        places = [s * actions + a] + ([problem.shape[0] * actions + s] if problem.score.grouped() else [])
+        places = [s * actions + a] + ([problem.shape[0] * actions + s] if problem.record.grouped() else [])
         for c in places:
-            ledger.d[c] += problem.weights[t]
-            ledger.path[length] = c
+            running.d[c] += problem.weights[t]
+            running.path[length] = c
             length += 1
         t += 1
         s = rng.choice(problem.shape[0], p=problem.model.start if t % problem.horizon == 0 else rows[s, a])
-    return settle(problem.score, ledger, np.uint64(length))
+    return settle(problem.record, running, np.uint64(length))
 
 
 def adjusted(problem, returns, seed=0):
@@ -138,14 +138,14 @@ def adjusted(problem, returns, seed=0):
     values = np.empty((returns, 2))
     with np.errstate(over="ignore"):
         for k in range(returns):
-            ledger, length = at(problem, [(0, 1)], [(2, 0)])
+            running, length = at(problem, [(0, 1)], [(2, 0)])
             if k == 0:
-                found.foresee(problem.score, ledger, np.uint64(2), t0)
+                found.foresee(problem.record, running, np.uint64(2), t0)
             expected = found.expect(
-                problem.score, ledger, problem.weights, t0, np.uint64(1), np.uint64(2), np.uint64(length)
+                problem.record, running, problem.weights, t0, np.uint64(1), np.uint64(2), np.uint64(length)
             )
-            value, changed = play_on(problem, ledger, length, 1, 2, rng)
-            values[k] = value, found.adjust(ledger, changed, expected, value)
+            value, changed = play_on(problem, running, length, 1, 2, rng)
+            values[k] = value, found.adjust(running, changed, expected, value)
     return values
 
 

@@ -117,7 +117,7 @@ def test_nothing_but_our_error_comes_out_of_a_constructor(door, arguments, data)
     given_arguments = [data.draw(argument) for argument in arguments]
     with contextlib.suppress(gumdp.GumdpError):
         objective = door(*given_arguments)
-        objective.fit((2, 2))
+        objective.check_shape((2, 2))
         objective.bounds((2, 2))
         objective.lipschitz((2, 2))
         assert np.isfinite(objective(np.full((2, 2), 0.25)))
@@ -175,7 +175,7 @@ def test_a_function_that_changes_only_some_occupancies_gets_copies():
         return d.max()
 
     with pytest.warns(UserWarning, match="it changes the occupancy that it is given"):
-        problem(floored).score  # noqa: B018
+        problem(floored).record  # noqa: B018
 
 
 def test_a_function_that_numba_reads_otherwise_runs_as_python():
@@ -184,20 +184,20 @@ def test_a_function_that_numba_reads_otherwise_runs_as_python():
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        record = gumdp.Function(lambda d: d.max() if d[5 % d.shape[0], 0] >= 0 else 0).score((2, 2))
+        record = gumdp.Function(lambda d: d.max() if d[5 % d.shape[0], 0] >= 0 else 0).record((2, 2))
         assert not caught
-        assert type(record).__name__ == "FunctionScore"
+        assert type(record).__name__ == "FunctionRecord"
         with np.errstate(over="ignore"):
-            record = gumdp.Function(wraps).score((2, 2))
+            record = gumdp.Function(wraps).record((2, 2))
     assert "compiled, it gives" in str(caught[-1].message)
-    assert type(record).__name__ == "InterpretedScore"
+    assert type(record).__name__ == "InterpretedRecord"
 
 
 def test_what_reads_an_open_ended_value_runs_as_python_with_one_warning():
     f = gumdp.Function(lambda d: TABLE["a"] * d.max())
     with pytest.warns(UserWarning, match="runs as plain Python.*it reads a value of type dict"):
-        first = f.score((2, 2))
-    assert type(f.score((2, 2))) is type(first)  # no second warning, which would be an error here
+        first = f.record((2, 2))
+    assert type(f.record((2, 2))) is type(first)  # no second warning, which would be an error here
 
 
 class Rare(gumdp.Objective):
@@ -239,7 +239,7 @@ def test_an_error_inside_a_kernel_comes_back_as_ours_from_any_thread():
 def test_errors_stay_in_the_thread_that_made_them():
     bad, good = problem(Rare()), problem(Peak())
     with pytest.warns(UserWarning, match="plain Python"):
-        bad.score, good.score  # noqa: B018
+        bad.record, good.record  # noqa: B018
     outcomes = []
 
     def work(asked):

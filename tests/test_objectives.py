@@ -15,7 +15,7 @@ import pytest
 
 import gumdp
 from gumdp.counts.rehearsal import rehearse
-from gumdp.counts.running import new_ledger
+from gumdp.counts.running import new_running
 
 SHAPE = (3, 2)
 CELLS = 6
@@ -120,10 +120,10 @@ def test_where_there_are_as_many_states_as_actions_the_diagonal_is_said_to_be_on
     weights = np.array([[1.0, 2.0], [3.0, 4.0]])
     d = np.array([[0.1, 0.2], [0.3, 0.4]])
     diagonal = gumdp.Quadratic.diagonal(weights)
-    diagonal.fit((2, 2))
+    diagonal.check_shape((2, 2))
     assert diagonal.value(d) == pytest.approx((weights * d**2).sum())
     with pytest.raises(gumdp.GumdpError, match=r"takes \[S·A, S·A\], and Quadratic.diagonal \[S, A\]"):
-        gumdp.Quadratic(weights).fit((2, 2))
+        gumdp.Quadratic(weights).check_shape((2, 2))
 
 
 def test_a_residual_is_zero_where_the_measurement_hits():
@@ -195,7 +195,7 @@ def test_a_subgradient_supports_a_convex_objective_from_below(f):
 
 @every({name: f for name, f in EVERY.items() if name != "Target"})  # whose price is the cost, as f has no slope
 def test_prices_of_actions_differ_as_the_values_that_they_lead_to(f):
-    record = f.score(SHAPE)
+    record = f.record(SHAPE)
     w = 0.125
     for d in occupancies(12, seed=8):
         d = 0.75 * d  # a running occupancy, not a full one
@@ -212,7 +212,7 @@ def test_prices_of_actions_differ_as_the_values_that_they_lead_to(f):
 
 @every(EVERY)
 def test_ranks_order_actions_as_prices_do(f):
-    record = f.score(SHAPE)
+    record = f.record(SHAPE)
     for d in occupancies(12, seed=9):
         z = statistics(record, d)
         for s in range(3):
@@ -345,13 +345,13 @@ def test_compiled_scoring_agrees_with_numpy(f):
 
 def rehearsals(f, count=24):
     """Occupancies, built up in random order, with what kernels make of them."""
-    record = f.score(SHAPE)
-    ledger = new_ledger(record, SHAPE, 2 * CELLS)
+    record = f.record(SHAPE)
+    running = new_running(record, SHAPE, 2 * CELLS)
     rng = np.random.default_rng(30)
     for d in occupancies(count, seed=31):
         pairs = rng.permutation(np.repeat(np.flatnonzero(d), 2)).astype(np.uint64)  # each comes twice
         weights = 0.5 * d.ravel()[pairs.astype(int)]
-        yield d, *rehearse(record, ledger, SHAPE[1], pairs, weights, int(rng.integers(pairs.size + 1)))
+        yield d, *rehearse(record, running, SHAPE[1], pairs, weights, int(rng.integers(pairs.size + 1)))
 
 
 INTERPRETED = """
@@ -380,7 +380,7 @@ def test_objectives_can_be_pickled(f):
 
 @every(EVERY)
 def test_the_shape_of_the_model_must_fit(f):
-    f.fit(SHAPE)
+    f.check_shape(SHAPE)
     if not isinstance(f, gumdp.Entropy | gumdp.StateEntropy):
         with pytest.raises(gumdp.GumdpError, match="shape"):
-            f.fit((4, 2))
+            f.check_shape((4, 2))

@@ -100,8 +100,8 @@ def test_one_process_s_records_don_t_trouble_another_without_them(tmp_path: Path
     assert python(first, cache) == 3.0
     (tmp_path / "mine.py").unlink()
     second.write_text(
-        body + "from gumdp.objectives.linear import LinearScore\n"
-        "print(whole_value(LinearScore(np.array([1.0, 3.0])), np.array([0.5, 1.0])))"
+        body + "from gumdp.objectives.linear import LinearRecord\n"
+        "print(whole_value(LinearRecord(np.array([1.0, 3.0])), np.array([0.5, 1.0])))"
     )
     assert python(second, cache) == 3.5
 

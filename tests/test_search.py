@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gumdp
-from gumdp.counts.running import new_ledger
+from gumdp.counts.running import new_running
 from gumdp.search.loop import DONE, clear, new_tree, recommend, reroot, search
-from gumdp.search.planner import Desk
+from gumdp.search.planner import Workspace
 
 PROBLEM = gumdp.zoo.load("m1-entropy")
 
@@ -55,12 +55,25 @@ def test_compiled_and_interpreted_searches_agree_to_the_last_bit():
     assert compiled == output_of(SCRIPT, NUMBA_DISABLE_JIT="1")
 
 
-def run_search(desk: Desk, ledger, iterations: int, t: int, rng: int) -> int:
+def run_search(workspace: Workspace, running, iterations: int, t: int, rng: int) -> int:
     stop = np.zeros(1, np.uint8)
     status, _ = search(
-        PROBLEM.model.world(), PROBLEM.score, desk.actor, desk.forecast, ledger, desk.tree, desk.tables, desk.rules,
-        PROBLEM.weights, np.uint64(PROBLEM.horizon), np.uint64(1), np.uint64(t), iterations, np.uint64(rng), stop,
-    )  # fmt: skip
+        PROBLEM.model.compiled(),
+        PROBLEM.record,
+        workspace.actor,
+        workspace.forecast,
+        running,
+        workspace.tree,
+        workspace.tables,
+        workspace.rules,
+        PROBLEM.weights,
+        np.uint64(PROBLEM.horizon),
+        np.uint64(1),
+        np.uint64(t),
+        iterations,
+        np.uint64(rng),
+        stop,
+    )
     return status
 
 
@@ -73,23 +86,23 @@ def run_search(desk: Desk, ledger, iterations: int, t: int, rng: int) -> int:
 )
 @settings(max_examples=60, deadline=None)
 def test_the_running_occupancy_is_restored_bit_for_bit(iterations, t, rng, masses, planner):
-    desk = Desk(planner, PROBLEM, 300)
-    ledger = new_ledger(PROBLEM.score, PROBLEM.shape, PROBLEM.steps)
-    ledger.root[:] = masses
-    ledger.d[:] = masses
-    before = ledger.d.tobytes()
-    assert run_search(desk, ledger, iterations, t, rng) == DONE
-    assert ledger.d.tobytes() == before
-    assert ledger.root.tobytes() == before
-    assert desk.tree.visits[:2].sum() == iterations
-    assert desk.tree.plays[0] == iterations
+    workspace = Workspace(planner, PROBLEM, 300)
+    running = new_running(PROBLEM.record, PROBLEM.shape, PROBLEM.steps)
+    running.root[:] = masses
+    running.d[:] = masses
+    before = running.d.tobytes()
+    assert run_search(workspace, running, iterations, t, rng) == DONE
+    assert running.d.tobytes() == before
+    assert running.root.tobytes() == before
+    assert workspace.tree.visits[:2].sum() == iterations
+    assert workspace.tree.plays[0] == iterations
 
 
 def test_visits_flow_through_the_tree():
     """Each visit of an edge is a visit of the child below it, but for the first one, which made the child."""
-    desk = Desk(gumdp.MCTS.paper(500), PROBLEM, 500)
-    run_search(desk, new_ledger(PROBLEM.score, PROBLEM.shape, PROBLEM.steps), 500, 0, 5)
-    tree = desk.tree
+    workspace = Workspace(gumdp.MCTS.paper(500), PROBLEM, 500)
+    run_search(workspace, new_running(PROBLEM.record, PROBLEM.shape, PROBLEM.steps), 500, 0, 5)
+    tree = workspace.tree
     for node in range(int(tree.size[0])):
         assert tree.plays[node] == tree.visits[node * 2 : node * 2 + 2].sum()
         for edge in (node * 2, node * 2 + 1):
@@ -101,12 +114,12 @@ def test_visits_flow_through_the_tree():
 
 
 def test_a_reused_subtree_is_the_subtree():
-    desk = Desk(gumdp.MCTS(400, reuse=True), PROBLEM, 400)
-    run_search(desk, new_ledger(PROBLEM.score, PROBLEM.shape, PROBLEM.steps), 400, 0, 5)
-    before = gumdp.search.view.SearchTree.read(desk.tree, 1)
+    workspace = Workspace(gumdp.MCTS(400, reuse=True), PROBLEM, 400)
+    run_search(workspace, new_running(PROBLEM.record, PROBLEM.shape, PROBLEM.steps), 400, 0, 5)
+    before = gumdp.search.view.SearchTree.read(workspace.tree, 1)
     child = before.children(0, 0)[0]
-    reroot(desk.tree, desk.spare, 0, np.uint64(before.label[child]))
-    after = gumdp.search.view.SearchTree.read(desk.spare, int(before.label[child]))
+    reroot(workspace.tree, workspace.spare, 0, np.uint64(before.label[child]))
+    after = gumdp.search.view.SearchTree.read(workspace.spare, int(before.label[child]))
 
     def shape_of(tree, node):
         return (
@@ -125,10 +138,10 @@ def test_a_reused_subtree_is_the_subtree():
 
 
 def test_an_outcome_that_the_search_never_met_starts_a_fresh_tree():
-    desk = Desk(gumdp.MCTS(10, reuse=True), PROBLEM, 10)
-    reroot(desk.tree, desk.spare, 0, np.uint64(2))
-    assert desk.spare.size[0] == 1
-    assert desk.spare.plays[0] == 0
+    workspace = Workspace(gumdp.MCTS(10, reuse=True), PROBLEM, 10)
+    reroot(workspace.tree, workspace.spare, 0, np.uint64(2))
+    assert workspace.spare.size[0] == 1
+    assert workspace.spare.plays[0] == 0
 
 
 @pytest.mark.parametrize("actions", [2, 6, 64])
@@ -147,9 +160,9 @@ def test_the_most_visited_action_wins_and_ties_go_to_the_lower_mean_then_the_low
 
 
 def test_clearing_a_tree_leaves_nothing_but_the_root():
-    desk = Desk(gumdp.MCTS.paper(50), PROBLEM, 50)
-    run_search(desk, new_ledger(PROBLEM.score, PROBLEM.shape, PROBLEM.steps), 50, 0, 1)
-    clear(desk.tree)
-    assert desk.tree.size[0] == 1
-    assert desk.tree.visits[:2].tolist() == [0, 0]
-    assert desk.tree.child[:2].tolist() == [-1, -1]
+    workspace = Workspace(gumdp.MCTS.paper(50), PROBLEM, 50)
+    run_search(workspace, new_running(PROBLEM.record, PROBLEM.shape, PROBLEM.steps), 50, 0, 1)
+    clear(workspace.tree)
+    assert workspace.tree.size[0] == 1
+    assert workspace.tree.visits[:2].tolist() == [0, 0]
+    assert workspace.tree.child[:2].tolist() == [-1, -1]

@@ -41,8 +41,8 @@ def test_bins_can_stand_for_the_index() -> None:
 
 def test_randomness_comes_as_four_uniform_numbers() -> None:
     model = gumdp.Simulator(lambda x, a, u: (u[0], u[3]), lambda u: (u[1], u[2]), lambda x: int(x[0] * 4), 4, 1)
-    states = np.array([start_state(model.world(), np.uint64(k)) for k in range(2000)])
-    moved = np.array([next_state(model.world(), (0.0, 0.0), np.uint64(0), np.uint64(k)) for k in range(2000)])
+    states = np.array([start_state(model.compiled(), np.uint64(k)) for k in range(2000)])
+    moved = np.array([next_state(model.compiled(), (0.0, 0.0), np.uint64(0), np.uint64(k)) for k in range(2000)])
     for sample in (states, moved):
         assert sample.min() >= 0.0
         assert sample.max() < 1.0
@@ -57,9 +57,9 @@ def test_an_ended_state_absorbs_or_restarts() -> None:
     absorb = gumdp.Simulator(drift, (0.55,), tenth, 10, 2, ended=over)
     restart = gumdp.Simulator(drift, (0.55,), tenth, 10, 2, ended=over, terminal="restart")
     for seed in range(3):
-        assert next_state(absorb.world(), (0.97,), np.uint64(0), np.uint64(seed)) == (0.97,)
-        assert next_state(restart.world(), (0.97,), np.uint64(0), np.uint64(seed)) == (0.55,)
-        assert next_state(restart.world(), (0.5,), np.uint64(1), np.uint64(seed)) == (0.6,)
+        assert next_state(absorb.compiled(), (0.97,), np.uint64(0), np.uint64(seed)) == (0.97,)
+        assert next_state(restart.compiled(), (0.97,), np.uint64(0), np.uint64(seed)) == (0.55,)
+        assert next_state(restart.compiled(), (0.5,), np.uint64(1), np.uint64(seed)) == (0.6,)
 
 
 def test_memory_does_not_grow_with_the_search() -> None:

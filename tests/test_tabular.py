@@ -111,7 +111,7 @@ def frequencies_fit(counts: np.ndarray, probabilities: np.ndarray) -> bool:
 def test_draws_follow_the_table() -> None:
     table = random_table()
     start = np.array([0.4, 0.0, 0.1, 0.3, 0.2])
-    world = gumdp.Tabular(table, start).world()
+    world = gumdp.Tabular(table, start).compiled()
     rng = np.uint64(12345)
     starts = np.zeros(5)
     for _ in range(20_000):
@@ -156,10 +156,10 @@ def large_model(states: int) -> sparse.csr_array:
 def test_a_hundred_thousand_states_fit_into_tens_of_megabytes() -> None:
     """A million take ten times as much: 16 bytes a transition, and a few copies while building."""
     transitions = large_model(100_000)
-    gumdp.Tabular(large_model(10)).world()  # compile
+    gumdp.Tabular(large_model(10)).compiled()  # compile
     tracemalloc.start()
     model = gumdp.Tabular(transitions)
-    model.world()
+    model.compiled()
     kept, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert model.successors.size <= 600_000

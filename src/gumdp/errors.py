@@ -58,7 +58,7 @@ def one_of(what: str, name: object, known: Iterable[str]) -> str:
     raise unknown(what, name, options)
 
 
-def whole(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
+def check_int(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
     """``value`` as an int from ``least`` to ``most``, or a ``GumdpError`` that names the parameter."""
     rule = "a whole number" + (f" of at least {least}" if least is not None else "")
     try:
@@ -74,14 +74,14 @@ def whole(name: str, value: Any, least: int | None = None, most: int | None = No
     return number
 
 
-def switch(name: str, value: Any) -> bool:
+def check_bool(name: str, value: Any) -> bool:
     """``value`` as a bool, or a ``GumdpError`` that names the parameter."""
     if type(value).__name__ not in ("bool", "bool_"):
         raise GumdpError(f"{name} must be True or False, not {show(value)}.")
     return bool(value)
 
 
-def real(name: str, value: Any, low: float | None = None, high: float | None = None) -> float:
+def check_float(name: str, value: Any, low: float | None = None, high: float | None = None) -> float:
     """``value`` as a finite float in [low, high], or a ``GumdpError`` that names the parameter."""
     ends = [f"at least {low:g}" if low is not None else "", f"at most {high:g}" if high is not None else ""]
     rule = " ".join(["a finite number", " and ".join(end for end in ends if end)]).strip()
@@ -138,7 +138,7 @@ def _all_real(values: Iterable[object]) -> bool:
     return all(isinstance(value, numbers.Real) for value in values)
 
 
-def expect(name: str, value: Any, kind: type) -> None:
+def check_type(name: str, value: Any, kind: type) -> None:
     """Raise a ``GumdpError`` that names the parameter unless ``value`` is a ``kind``."""
     if not isinstance(value, kind):
         hint = f"; write {value.__name__}(…)" if isinstance(value, type) and issubclass(value, kind) else ""

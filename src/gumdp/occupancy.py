@@ -9,7 +9,7 @@ import scipy.sparse as sparse
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import spsolve
 
-from gumdp.errors import GumdpError, array_of_numbers, real, whole
+from gumdp.errors import GumdpError, array_of_numbers, check_float, check_int
 from gumdp.models.tabular import Tabular
 
 Array = NDArray[np.float64]
@@ -24,7 +24,7 @@ def step_weights(discount: float, horizon: int, episodes: int = 1) -> Array:
     array([0.66666667, 0.33333333])
     """
     discount = check_discount("step_weights: discount", discount)
-    horizon, episodes = whole("step_weights: horizon", horizon, 1), whole("step_weights: episodes", episodes, 1)
+    horizon, episodes = check_int("step_weights: horizon", horizon, 1), check_int("step_weights: episodes", episodes, 1)
     weights = np.power(discount, np.arange(horizon, dtype=np.float64))
     return np.tile(weights / (weights.sum() * episodes), episodes)
 
@@ -41,7 +41,7 @@ def empirical_occupancy(
     array([[0. , 0.5],
            [0.5, 0. ]])
     """
-    episodes = whole("empirical_occupancy: episodes", episodes, 1)
+    episodes = check_int("empirical_occupancy: episodes", episodes, 1)
     s, a = check_trajectory("empirical_occupancy", states, actions, shape)
     if s.size == 0 or s.size % episodes:
         raise GumdpError(f"empirical_occupancy: {s.size} steps are not {episodes} episodes of the same length.")
@@ -123,7 +123,7 @@ def occupancy_covariance(model: Tabular, policy: ArrayLike, discount: float, hor
            [-0.25,  0.25]])
     """
     check_tabular("occupancy_covariance", model)
-    horizon = whole("occupancy_covariance: horizon", horizon, 1)
+    horizon = check_int("occupancy_covariance: horizon", horizon, 1)
     table = check_policy("occupancy_covariance: policy", policy, model.shape, horizon, model.available)
     weights = step_weights(discount, horizon)
     policies = np.broadcast_to(table, (horizon, *model.shape))
@@ -186,7 +186,7 @@ def check_trajectory(
     """``states`` and ``actions`` as arrays of indices, one of each for every step."""
     if not isinstance(shape, tuple) or len(shape) != 2:
         raise GumdpError(f"{name}: shape must be a pair (states, actions), not {shape!r}.")
-    shape = (whole(f"{name}: states of shape", shape[0], 1), whole(f"{name}: actions of shape", shape[1], 1))
+    shape = (check_int(f"{name}: states of shape", shape[0], 1), check_int(f"{name}: actions of shape", shape[1], 1))
     rows = []
     for what, given, count in (("states", states, shape[0]), ("actions", actions, shape[1])):
         try:
@@ -204,7 +204,7 @@ def check_trajectory(
 
 def check_discount(name: str, discount: float) -> float:
     """``discount`` as a float in (0, 1]."""
-    number = real(name, discount, 0.0, 1.0)
+    number = check_float(name, discount, 0.0, 1.0)
     if number == 0.0:
         raise GumdpError(f"{name} must be in (0, 1], not 0.")
     return number
@@ -216,8 +216,8 @@ def truncation_gap(lipschitz: float, discount: float, horizon: int) -> float:
     >>> truncation_gap(4.0, 0.9, 200) < 1e-7
     True
     """
-    constant, discount = real("lipschitz", lipschitz, 0.0), check_discount("discount", discount)
-    return 8.0 * constant * discount ** whole("horizon", horizon, 1)
+    constant, discount = check_float("lipschitz", lipschitz, 0.0), check_discount("discount", discount)
+    return 8.0 * constant * discount ** check_int("horizon", horizon, 1)
 
 
 def horizon_for(tolerance: float, lipschitz: float, discount: float) -> int:
@@ -226,7 +226,7 @@ def horizon_for(tolerance: float, lipschitz: float, discount: float) -> int:
     >>> horizon_for(0.01, lipschitz=4.0, discount=0.9)
     77
     """
-    tolerance, lipschitz = real("tolerance", tolerance), real("lipschitz", lipschitz, 0.0)
+    tolerance, lipschitz = check_float("tolerance", tolerance), check_float("lipschitz", lipschitz, 0.0)
     if tolerance <= 0.0:
         raise GumdpError(f"tolerance must be positive, not {tolerance:g}.")
     discount = check_discount("discount", discount)

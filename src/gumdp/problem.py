@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.errors import GumdpError, whole
+from gumdp.errors import GumdpError, check_int
 from gumdp.models.base import Model
 from gumdp.models.tabular import Tabular
 from gumdp.objectives.base import Array
@@ -42,10 +42,10 @@ class Problem:
         self.model = model
         self.objective = as_objective(objective)
         self.discount = check_discount("Problem: discount", discount)
-        self.horizon = whole("Problem: horizon", horizon, 1, MOST_STEPS)
-        self.episodes = whole("Problem: episodes", episodes, 1, MOST_STEPS // self.horizon)
+        self.horizon = check_int("Problem: horizon", horizon, 1, MOST_STEPS)
+        self.episodes = check_int("Problem: episodes", episodes, 1, MOST_STEPS // self.horizon)
         self.name = name
-        self.objective.fit(self.shape)
+        self.objective.check_shape(self.shape)
         self._try_objective()
 
     def __repr__(self) -> str:
@@ -61,7 +61,7 @@ class Problem:
         return f"Problem({', '.join(parts)})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in vars(self).items() if k != "score"}  # a record belongs to its process
+        return {k: v for k, v in vars(self).items() if k != "record"}  # a record belongs to its process
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -79,9 +79,9 @@ class Problem:
         return step_weights(self.discount, self.horizon, self.episodes)
 
     @functools.cached_property
-    def score(self) -> Any:
+    def record(self) -> Any:
         """The objective as kernels call it."""
-        return self.objective.score(self.shape)
+        return self.objective.record(self.shape)
 
     def value(self, occupancy: Array) -> float:
         """f of an occupancy [S, A]."""

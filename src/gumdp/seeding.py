@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gumdp.errors import GumdpError, whole
+from gumdp.errors import GumdpError, check_int
 
 Seeds = NDArray[np.uint64]
 Words = NDArray[np.uint32]
@@ -26,7 +26,7 @@ def streams(seed: Any, trials: int = 1, first: int = 0) -> Seeds:
     ...     np.random.SeedSequence(0, spawn_key=(k,)).generate_state(2, np.uint64).tolist() for k in range(2)]
     True
     """
-    number = whole("seed", seed, 0)
+    number = check_int("seed", seed, 0)
     if first + trials > BITS:
         raise GumdpError(f"there are {BITS} trials to a seed, and trial {first + trials - 1} is not among them.")
     entropy = [number >> shift & BITS for shift in range(0, max(1, number.bit_length()), 32)]

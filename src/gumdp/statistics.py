@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from gumdp.errors import GumdpError, array_of_numbers, describe, one_of, real
+from gumdp.errors import GumdpError, array_of_numbers, check_float, describe, one_of
 
 Array = NDArray[np.float64]
 RESAMPLES = 25_000
@@ -26,7 +26,7 @@ def bootstrap(values: ArrayLike, level: float = 0.9, method: str = "percentile")
     from scipy import stats  # takes half a second to import, and planning needs none of it
 
     x = _values(values)
-    level = real("level", level, 0.0, 1.0)
+    level = check_float("level", level, 0.0, 1.0)
     method = one_of("bootstrap method", method, ["percentile", "bca"])
     if x.size == 1 or np.ptp(x) == 0.0:
         return float(x.mean()), float(x.mean())
@@ -53,7 +53,7 @@ def cvar(values: ArrayLike, level: float = 0.9) -> float:
     1.0
     """
     x = np.sort(_values(values))[::-1]
-    level = real("level", level, 0.0, 1.0)
+    level = check_float("level", level, 0.0, 1.0)
     if level == 1.0:
         return float(x[0])
     share = np.minimum(1.0, np.maximum(0.0, (1.0 - level) * x.size - np.arange(x.size)))
@@ -67,7 +67,7 @@ def entropic_risk(values: ArrayLike, beta: float = 1.0) -> float:
     2.0
     """
     x = _values(values)
-    beta = real("beta", beta)
+    beta = check_float("beta", beta)
     if beta == 0.0:
         return float(x.mean())
     return float((logsumexp(beta * x) - math.log(x.size)) / beta)

@@ -10,7 +10,7 @@ from gumdp.average.gap import Certifier
 from gumdp.average.mirror import BLURS
 from gumdp.average.point import Point, Progress
 from gumdp.average.polytope import Corner, Stationary, Truncated, ratios
-from gumdp.average.rest_kernels import new_desk, share_out
+from gumdp.average.rest_kernels import new_workspace, share_out
 from gumdp.average.tangents import Tangents
 from gumdp.jit.callback import reraise
 from gumdp.objectives.base import Array
@@ -42,7 +42,7 @@ def frank_wolfe(
             progress(done, mix.best.value, gap)
         if gap <= tolerance or time.perf_counter() > deadline:
             break
-        if mix.near < 0.05 * gap and mix.sharpen():  # what is left is the blur's
+        if mix.near < 0.05 * gap and mix.sharpen():  # what is left is the smoothing's
             continue
         if not mix.add(corner, tolerance) and not mix.sharpen():
             break
@@ -57,16 +57,20 @@ class Mixture:
         self.certifier = Certifier(tangents, polytope)
         self.blurs = list(BLURS) if tangents.kinked else [0.0]
         self.near = np.inf  # how far the mixture is from the optimum of the blurred objective, at most
-        self.desk = new_desk(polytope.shape, 1, CORNERS)
+        self.workspace = new_workspace(polytope.shape, 1, CORNERS)
         self.flows = [polytope.flow(policy)]
         occupancy = polytope.occupancy(policy)
-        self.desk.corners[0], self.desk.shares[0], self.desk.x[:] = occupancy.ravel(), 1.0, occupancy.ravel()
+        self.workspace.corners[0], self.workspace.shares[0], self.workspace.x[:] = (
+            occupancy.ravel(),
+            1.0,
+            occupancy.ravel(),
+        )
         self.best = Point(policy, occupancy, tangents.value(occupancy), np.nan, 0)
 
     @property
     def occupancy(self) -> Array:
         """The mixture's occupancy."""
-        return np.array(self.desk.x, dtype=np.float64).reshape(self.polytope.shape)
+        return np.array(self.workspace.x, dtype=np.float64).reshape(self.polytope.shape)
 
     def look(self) -> Corner:
         """The cheapest plan under the gradient, whose cost bounds f from below."""
@@ -79,22 +83,24 @@ class Mixture:
 
     def add(self, corner: Corner, tolerance: float) -> bool:
         """Mix the corner in. False when that changes nothing."""
-        desk, count = self.desk, len(self.flows)
+        workspace, count = self.workspace, len(self.flows)
         if count == CORNERS:
             return False
-        desk.corners[count], desk.shares[count] = corner.occupancy.ravel(), 0.0
+        workspace.corners[count], workspace.shares[count] = corner.occupancy.ravel(), 0.0
         self.flows.append(self.polytope.flow(self.polytope.follow(corner.plan)))
-        before = desk.x.copy()
-        kept = int(share_out(self.tangents.record, desk, count + 1, 0.01 * tolerance, self.blurs[0]))
+        before = workspace.x.copy()
+        kept = int(share_out(self.tangents.record, workspace, count + 1, 0.01 * tolerance, self.blurs[0]))
         reraise()
-        self.flows = [self.flows[k] for k in desk.order[:kept]]
+        self.flows = [self.flows[k] for k in workspace.order[:kept]]
         value = self.tangents.value(self.occupancy)
         if value < self.best.value:
             self.best = Point(self._policy(), self.occupancy, value, np.nan, 0)
-        return bool(np.abs(desk.x - before).max() > 1e-15)
+        return bool(np.abs(workspace.x - before).max() > 1e-15)
 
     def _policy(self) -> Array:
-        total = sum((s * f for s, f in zip(self.desk.shares, self.flows, strict=False)), np.zeros_like(self.flows[0]))
+        total = sum(
+            (s * f for s, f in zip(self.workspace.shares, self.flows, strict=False)), np.zeros_like(self.flows[0])
+        )
         return ratios(total, self.polytope.uniform)
 
     def sharpen(self) -> bool:

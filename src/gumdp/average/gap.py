@@ -50,8 +50,8 @@ class Certifier:
 
     def look_at(self, d: Array, prices: Array | None = None) -> float:
         """The gap between f(d) and the best bound, after trying the tangents at d, sharp and blurred."""
-        for blur in (0.0, 1e-5, 1e-4, 1e-3, 1e-2) if self.tangents.kinked else (0.0,):
-            self.try_tangent(*self.tangents.at(d, blur), prices)
+        for smoothing in (0.0, 1e-5, 1e-4, 1e-3, 1e-2) if self.tangents.kinked else (0.0,):
+            self.try_tangent(*self.tangents.at(d, smoothing), prices)
         return self.tangents.value(d) - self.bound
 
     def cut(self, point: Point, wanted: float) -> Point:

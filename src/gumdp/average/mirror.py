@@ -45,7 +45,7 @@ def mirror_descent(
                 progress(done, walk.best.value, gap)
             if gap <= tolerance or late:
                 break
-            near = walk.stuck or walk.near < 0.05 * gap  # what is left is the blur's
+            near = walk.stuck or walk.near < 0.05 * gap  # what is left is the smoothing's
             if near and not walk.sharpen() and walk.stuck:
                 break
     return walk.best._replace(iterations=done)

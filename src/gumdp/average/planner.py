@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.average.rest_kernels import new_desk, tighten
-from gumdp.errors import GumdpError, switch
+from gumdp.average.rest_kernels import new_workspace, tighten
+from gumdp.errors import GumdpError, check_bool
 from gumdp.jit.callback import reraise
 from gumdp.models.tabular import Tabular
 from gumdp.policies.base import ActorPlanner, Planner, Policy, Seeds
@@ -42,7 +42,7 @@ class Solver(Planner):
     """
 
     def __init__(self, *, resolve: bool = False, horizon: str | None = None, method: str = "auto") -> None:
-        resolve = switch("Solver: resolve", resolve)
+        resolve = check_bool("Solver: resolve", resolve)
         if resolve and (horizon is not None or method != "auto"):
             raise GumdpError("Solver: resolve=True has its own horizon and method; leave these two out.")
         self.resolve, self.horizon, self.method = resolve, horizon, method
@@ -95,23 +95,23 @@ def _again(resolve: bool, horizon: str | None, method: str) -> Solver:
 
 class _Resolving(Policy):
     def __init__(self, problem: Problem, dice: Any) -> None:
-        from gumdp.average.rest import Instruments
+        from gumdp.average.rest import ConvexSetup
 
         super().__init__(problem, dice)
-        self._with = Instruments("Solver(resolve=True)", problem)
-        self._desk = new_desk(problem.shape, problem.steps)
-        self._with.set_out(self._desk)
+        self._with = ConvexSetup("Solver(resolve=True)", problem)
+        self._workspace = new_workspace(problem.shape, problem.steps)
+        self._with.set_out(self._workspace)
 
     def decide(self, state: Any) -> Decision:
-        problem, desk, tools = self.problem, self._desk, self._with
-        o = self._ledger.root[: self._ledger.pairs].copy()
+        problem, workspace, tools = self.problem, self._workspace, self._with
+        o = self._running.root[: self._running.pairs].copy()
         bound = tighten(
-            tools.tangents.record, tools.task, self.t, int(state), o, desk, ROUNDS, PRECISION * tools.scale,
-            tools.blur(self.t),
+            tools.tangents.record, tools.task, self.t, int(state), o, workspace, ROUNDS, PRECISION * tools.scale,
+            tools.smoothing(self.t),
         )  # fmt: skip
         reraise()
-        corners = slice(0, int(desk.counts[1]))  # of which none is a habit
-        shares = np.bincount(desk.begins[corners], weights=desk.shares[corners], minlength=problem.shape[1])
+        corners = slice(0, int(workspace.counts[1]))  # of which none is a warm start
+        shares = np.bincount(workspace.begins[corners], weights=workspace.shares[corners], minlength=problem.shape[1])
         action = int(shares.argmax())
         values = np.full(shares.size, np.nan)
         values[action] = bound

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from gumdp.average.polytope import EPSILON, Truncated, rounding
-from gumdp.average.rest_kernels import Desk, Task
+from gumdp.average.rest_kernels import Task, Workspace
 from gumdp.average.tangents import Tangents
 from gumdp.errors import GumdpError
 from gumdp.models.chain import chain_of
 from gumdp.objectives.base import Array
 from gumdp.problem import Problem, check_problem
 
-BLUR = 0.01  # of kinks, relative to the mass that is still open
+SMOOTHING = 0.01  # of kinks, relative to the mass that is still open
 
 
-class Instruments:
+class ConvexSetup:
     """The tables and tangents of a convex tabular problem."""
 
     def __init__(self, name: str, problem: Problem) -> None:
@@ -33,19 +33,19 @@ class Instruments:
         open_, hopes = (np.append(np.cumsum(w[::-1])[::-1], 0.0) for w in (weights, weights**2))
         self.task = Task(chain_of(self.model), weights, problem.horizon, open_, np.zeros((0, 0)), hopes)
 
-    def set_out(self, desk: Desk) -> None:
-        """Put a first tangent on the desk: the one at the uniform occupancy."""
+    def set_out(self, workspace: Workspace) -> None:
+        """Put a first tangent on the workspace: the one at the uniform occupancy."""
         cells = self.problem.shape[0] * self.problem.shape[1]
         constant, slope = self.tangents.at(np.full(self.problem.shape, 1.0 / cells))
-        desk.slope[:], desk.constant[0] = slope.ravel(), constant
+        workspace.slope[:], workspace.constant[0] = slope.ravel(), constant
 
     def settle(self, policy: Array) -> None:
-        """Take ``policy`` [H, S, A] as the habit with which every mixture of plans begins."""
-        self.task = self.task._replace(habit=np.ascontiguousarray(policy.reshape(len(policy), -1)))
+        """Take ``policy`` [H, S, A] as the warm start with which every mixture of plans begins."""
+        self.task = self.task._replace(warm_start=np.ascontiguousarray(policy.reshape(len(policy), -1)))
 
-    def blur(self, step: int = 0) -> float:
-        """How much to blur kinks at a step: less and less, as less is open."""
-        return BLUR * float(self.task.open[step]) if self.tangents.kinked else 0.0
+    def smoothing(self, step: int = 0) -> float:
+        """How much to smoothing kinks at a step: less and less, as less is open."""
+        return SMOOTHING * float(self.task.open[step]) if self.tangents.kinked else 0.0
 
     def margin(self, constant: float, steepest: float) -> float:
         """What rounding can add at most to a bound from a tangent with this constant, and slopes up to ``steepest``.

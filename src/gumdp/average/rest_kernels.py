@@ -29,11 +29,11 @@ class Task(NamedTuple):
     weights: Any  # float64 [steps]
     horizon: int
     open: Any  # float64 [steps + 1]: the weight of all steps from t on
-    habit: Any  # float64 [H, S·A]: a policy that is good on average
+    warm_start: Any  # float64 [H, S·A]: a policy that is good on average
     hopes: Any  # float64 [steps + 1]: what there can be to gain by looking closer at a history of t steps, roughly
 
 
-class Desk(NamedTuple):
+class Workspace(NamedTuple):
     """What ``tighten`` works with. The caller sets and reads ``slope`` and ``constant``: the tangent."""
 
     slope: Any  # float64 [S·A]: the tangent to begin with, and the best one afterwards
@@ -45,7 +45,7 @@ class Desk(NamedTuple):
     corners: Any  # float64 [CORNERS, S·A]: the occupancies of the plans
     shares: Any  # float64 [CORNERS]
     order: Any  # int64 [CORNERS]: where each corner was before the last ``share_out``
-    begins: Any  # int64 [CORNERS]: the first action of each plan, -1 for the habit
+    begins: Any  # int64 [CORNERS]: the first action of each plan, -1 for the warm start
     choices: Any  # int32 [steps, S]
     values: Any  # float64 [S]
     spare: Any  # float64 [S]
@@ -53,10 +53,10 @@ class Desk(NamedTuple):
     counts: Any  # int64 [2]: plans made so far, corners of the mixture
 
 
-def new_desk(shape: tuple[int, int], steps: int, corners: int = CORNERS) -> Desk:
-    """A desk for occupancies of this shape, and plans of so many steps."""
+def new_workspace(shape: tuple[int, int], steps: int, corners: int = CORNERS) -> Workspace:
+    """A workspace for occupancies of this shape, and plans of so many steps."""
     cells = shape[0] * shape[1]
-    return Desk(
+    return Workspace(
         slope=np.zeros(cells),
         constant=np.zeros(1),
         g=np.zeros(cells),
@@ -84,11 +84,13 @@ def dot(x, y):
 
 
 @part
-def least_total(task, first, state, costs, desk):
+def least_total(task, first, state, costs, workspace):
     """The least Σ_{k ≥ first} w_k·costs from ``state`` (from the start distribution if that is negative)."""
-    plan_back(task.chain, task.weights, task.horizon, first, costs, desk.choices, desk.values, desk.spare)
-    desk.counts[0] += 1
-    return desk.values[state] if state >= 0 else at_start(task.chain, desk.values)
+    plan_back(
+        task.chain, task.weights, task.horizon, first, costs, workspace.choices, workspace.values, workspace.spare
+    )
+    workspace.counts[0] += 1
+    return workspace.values[state] if state >= 0 else at_start(task.chain, workspace.values)
 
 
 @part
@@ -102,49 +104,51 @@ def set_off(task, state, mass):
 
 
 @part
-def occupy(task, first, state, o, desk, k):
+def occupy(task, first, state, o, workspace, k):
     """Corner ``k`` becomes ``o`` and what the plan in ``choices`` adds to it on average."""
-    corner = desk.corners[k]
-    set_off(task, state, desk.mass)
-    desk.begins[k] = desk.choices[first, state] if state >= 0 else -1
+    corner = workspace.corners[k]
+    set_off(task, state, workspace.mass)
+    workspace.begins[k] = workspace.choices[first, state] if state >= 0 else -1
     copy(o, corner)
-    plan_forth(task.chain, task.weights, task.horizon, first, desk.choices, desk.mass, desk.spare, corner)
+    plan_forth(
+        task.chain, task.weights, task.horizon, first, workspace.choices, workspace.mass, workspace.spare, corner
+    )
 
 
 @part
-def occupy_by_habit(task, first, state, o, desk, k):
-    """Corner ``k`` becomes ``o`` and what the habit adds to it on average."""
-    corner = desk.corners[k]
-    set_off(task, state, desk.mass)
-    desk.begins[k] = -1
+def occupy_by_warm_start(task, first, state, o, workspace, k):
+    """Corner ``k`` becomes ``o`` and what the warm start adds to it on average."""
+    corner = workspace.corners[k]
+    set_off(task, state, workspace.mass)
+    workspace.begins[k] = -1
     copy(o, corner)
-    flow_forth(task.chain, task.weights, task.horizon, first, task.habit, desk.mass, desk.spare, corner)
+    flow_forth(task.chain, task.weights, task.horizon, first, task.warm_start, workspace.mass, workspace.spare, corner)
 
 
 @part
-def tangent_at(tangent, x, g, blur):
+def tangent_at(tangent, x, g, smoothing):
     """``g`` becomes a slope at ``x``; the constant is returned."""
     g[:] = 0.0
-    return tangent.tangent(x, g, 1.0, blur)
+    return tangent.tangent(x, g, 1.0, smoothing)
 
 
 @kernel
-def tangent_once(tangent, x, g, blur):
+def tangent_once(tangent, x, g, smoothing):
     """``tangent_at``, for callers from Python."""
-    return tangent_at(tangent, x, g, blur)
+    return tangent_at(tangent, x, g, smoothing)
 
 
 @part
-def step_length(tangent, desk, most, tolerance, blur):
+def step_length(tangent, workspace, most, tolerance, smoothing):
     """How far from ``x`` along ``way``, at most ``most``, the objective falls."""
-    x, y, way, g = desk.x, desk.y, desk.way, desk.g
+    x, y, way, g = workspace.x, workspace.y, workspace.way, workspace.g
     low, high = 0.0, most
     slope_low = dot(g, way)
     if not slope_low < 0.0:
         return 0.0
     for i in range(x.size):
         y[i] = x[i] + high * way[i]
-    tangent_at(tangent, y, g, blur)
+    tangent_at(tangent, y, g, smoothing)
     slope_high = dot(g, way)
     if slope_high <= 0.0:
         return most
@@ -153,7 +157,7 @@ def step_length(tangent, desk, most, tolerance, blur):
         at = (low * slope_high - high * slope_low) / (slope_high - slope_low)
         for i in range(x.size):
             y[i] = x[i] + at * way[i]
-        tangent_at(tangent, y, g, blur)
+        tangent_at(tangent, y, g, smoothing)
         slope = dot(g, way)
         if slope <= 0.0:
             low, slope_low = at, slope
@@ -171,14 +175,14 @@ def step_length(tangent, desk, most, tolerance, blur):
 
 
 @kernel
-def share_out(tangent, desk, count, tolerance, blur):
+def share_out(tangent, workspace, count, tolerance, smoothing):
     """Choose the shares of the ``count`` corners, and with them ``x``, so that the objective is nearly least.
 
     Returns how many corners keep a share; they are moved to the front, and ``order`` says where they were.
     """
-    corners, shares, x, g = desk.corners, desk.shares, desk.x, desk.g
+    corners, shares, x, g = workspace.corners, workspace.shares, workspace.x, workspace.g
     for _ in range(max(4, min(SWEEPS * count, EFFORT // x.size))):
-        tangent_at(tangent, x, g, blur)
+        tangent_at(tangent, x, g, smoothing)
         least, most, best, worst = np.inf, -np.inf, 0, 0
         for j in range(count):
             slope = dot(g, corners[j])
@@ -189,19 +193,19 @@ def share_out(tangent, desk, count, tolerance, blur):
         if not most - least > tolerance:
             break
         for i in range(x.size):
-            desk.way[i] = corners[best, i] - corners[worst, i]
-        step = step_length(tangent, desk, shares[worst], 0.1 * tolerance, blur)
+            workspace.way[i] = corners[best, i] - corners[worst, i]
+        step = step_length(tangent, workspace, shares[worst], 0.1 * tolerance, smoothing)
         shares[best] += step
         shares[worst] -= step
         for i in range(x.size):
-            x[i] = max(0.0, x[i] + step * desk.way[i])
+            x[i] = max(0.0, x[i] + step * workspace.way[i])
     kept = 0
     for j in range(count):
         if shares[j] > 0.0:
-            desk.order[kept] = j
+            workspace.order[kept] = j
             if kept < j:
                 shares[kept] = shares[j]
-                desk.begins[kept] = desk.begins[j]
+                workspace.begins[kept] = workspace.begins[j]
                 copy(corners[j], corners[kept])
             kept += 1
     for i in range(x.size):
@@ -213,58 +217,58 @@ def share_out(tangent, desk, count, tolerance, blur):
 
 
 @kernel
-def tighten(tangent, task, first, state, o, desk, rounds, tolerance, blur):
-    """A lower bound on E[f(d)] from (state, o, first), at least the one that the desk's own tangent gives.
+def tighten(tangent, task, first, state, o, workspace, rounds, tolerance, smoothing):
+    """A lower bound on E[f(d)] from (state, o, first), at least the one that the workspace's own tangent gives.
 
     Tries up to ``rounds`` further tangents, until the mixture's own value is within ``tolerance``. Afterwards
     ``counts[1]`` corners with their ``shares`` are the mixture.
     """
-    x, g = desk.x, desk.g
-    bound = desk.constant[0] + dot(desk.slope, o)
-    bound += least_total(task, first, state, desk.slope, desk)
-    occupy(task, first, state, o, desk, 0)
-    desk.shares[0] = 1.0
-    copy(desk.corners[0], x)
+    x, g = workspace.x, workspace.g
+    bound = workspace.constant[0] + dot(workspace.slope, o)
+    bound += least_total(task, first, state, workspace.slope, workspace)
+    occupy(task, first, state, o, workspace, 0)
+    workspace.shares[0] = 1.0
+    copy(workspace.corners[0], x)
     count = 1
-    if rounds > 0 and task.habit.size > 0:
-        occupy_by_habit(task, first, state, o, desk, 1)
-        desk.shares[0], desk.shares[1] = 0.0, 1.0
-        copy(desk.corners[1], x)
-        count = share_out(tangent, desk, 2, 0.1 * tolerance, blur)
+    if rounds > 0 and task.warm_start.size > 0:
+        occupy_by_warm_start(task, first, state, o, workspace, 1)
+        workspace.shares[0], workspace.shares[1] = 0.0, 1.0
+        copy(workspace.corners[1], x)
+        count = share_out(tangent, workspace, 2, 0.1 * tolerance, smoothing)
     for _ in range(rounds):
-        constant = tangent_at(tangent, x, g, blur)
-        made = constant + dot(g, o) + least_total(task, first, state, g, desk)
+        constant = tangent_at(tangent, x, g, smoothing)
+        made = constant + dot(g, o) + least_total(task, first, state, g, workspace)
         if made > bound:
             bound = made
-            copy(g, desk.slope)
-            desk.constant[0] = constant
+            copy(g, workspace.slope)
+            workspace.constant[0] = constant
         if not tangent.value(x) - bound > tolerance:
             break
-        if count == desk.shares.size:
+        if count == workspace.shares.size:
             count -= 1
             for j in range(count):  # the corner of the least share makes room
-                if desk.shares[j] < desk.shares[count]:
-                    swap_corners(desk, j, count)
+                if workspace.shares[j] < workspace.shares[count]:
+                    swap_corners(workspace, j, count)
             for i in range(x.size):
-                x[i] -= desk.shares[count] * desk.corners[count, i]
+                x[i] -= workspace.shares[count] * workspace.corners[count, i]
             for j in range(count):
-                desk.shares[j] /= 1.0 - desk.shares[count]
+                workspace.shares[j] /= 1.0 - workspace.shares[count]
             for i in range(x.size):
-                x[i] = max(0.0, x[i] / (1.0 - desk.shares[count]))
-        occupy(task, first, state, o, desk, count)
-        desk.shares[count] = 0.0
-        count = share_out(tangent, desk, count + 1, 0.1 * tolerance, blur)
-    desk.counts[1] = count
+                x[i] = max(0.0, x[i] / (1.0 - workspace.shares[count]))
+        occupy(task, first, state, o, workspace, count)
+        workspace.shares[count] = 0.0
+        count = share_out(tangent, workspace, count + 1, 0.1 * tolerance, smoothing)
+    workspace.counts[1] = count
     return bound
 
 
 @part
-def swap_corners(desk, j, k):
+def swap_corners(workspace, j, k):
     """Corners ``j`` and ``k`` change places."""
-    share, begin = desk.shares[j], desk.begins[j]
-    desk.shares[j], desk.begins[j] = desk.shares[k], desk.begins[k]
-    desk.shares[k], desk.begins[k] = share, begin
-    for i in range(desk.x.size):
-        y = desk.corners[j, i]
-        desk.corners[j, i] = desk.corners[k, i]
-        desk.corners[k, i] = y
+    share, begin = workspace.shares[j], workspace.begins[j]
+    workspace.shares[j], workspace.begins[j] = workspace.shares[k], workspace.begins[k]
+    workspace.shares[k], workspace.begins[k] = share, begin
+    for i in range(workspace.x.size):
+        y = workspace.corners[j, i]
+        workspace.corners[j, i] = workspace.corners[k, i]
+        workspace.corners[k, i] = y

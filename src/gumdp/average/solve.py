@@ -17,7 +17,7 @@ from gumdp.average.mirror import mirror_descent
 from gumdp.average.point import Point, Progress
 from gumdp.average.polytope import Stationary, Truncated
 from gumdp.average.tangents import Tangents
-from gumdp.errors import GumdpError, real, unknown, whole
+from gumdp.errors import GumdpError, check_float, check_int, unknown
 from gumdp.objectives.base import Array
 from gumdp.objectives.tables import cost_table, match
 from gumdp.occupancy import check_policy
@@ -69,8 +69,8 @@ def solve_infinite(
     """
     began = time.perf_counter()
     job = Job(problem, method, horizon, constraints, start, tolerance)
-    limit = math.inf if time_limit is None else began + real("solve_infinite: time_limit", time_limit, 0.0)
-    point, label = job.run(whole("solve_infinite: iterations", iterations, 1), limit, progress)
+    limit = math.inf if time_limit is None else began + check_float("solve_infinite: time_limit", time_limit, 0.0)
+    point, label = job.run(check_int("solve_infinite: iterations", iterations, 1), limit, progress)
     planner = StationaryPlanner(point.policy) if point.policy.ndim == 2 else Markov(point.policy)
     return Solution(
         value=point.value,
@@ -110,7 +110,7 @@ class Job:
         self.method = self._choose(method)
         size = model.shape[0] * model.shape[1]
         self.tolerance = (1e-7 if size <= LARGEST else 1e-3) if tolerance is None else tolerance
-        self.tolerance = real("solve_infinite: tolerance", self.tolerance, 0.0)
+        self.tolerance = check_float("solve_infinite: tolerance", self.tolerance, 0.0)
         self.start = self.polytope.uniform if start is None else self._start(start)
 
     def _choose(self, method: str) -> str:
@@ -220,4 +220,4 @@ def _constraint(k: int, pair: Any, shape: tuple[int, int]) -> Constraint:
         raise GumdpError(f"{name} must be a pair (costs [S, A], limit), not {type(pair).__name__}.") from None
     table = cost_table(f"{name}: costs", costs)
     match(f"{name}: costs", table, shape)
-    return table, real(f"{name}: limit", limit)
+    return table, check_float(f"{name}: limit", limit)

@@ -20,7 +20,7 @@ from gumdp.objectives.linear import Linear
 from gumdp.objectives.quadratic import Quadratic
 from gumdp.objectives.residual import Residual
 from gumdp.objectives.risk import Entropic
-from gumdp.objectives.squares import DiagonalScore, SquaresScore
+from gumdp.objectives.squares import DiagonalRecord, SquaresRecord
 from gumdp.objectives.worst_case import WorstCase
 
 INSIDE = 1e-9  # the share of the uniform occupancy in the points where a user's gradient is asked for
@@ -34,7 +34,7 @@ class Tangents:
 
     def __init__(self, objective: Objective, shape: Shape) -> None:
         self.objective, self.shape = objective, shape
-        self.kinked = False  # whether it has kinks that blur can smooth
+        self.kinked = False  # whether it has kinks that smoothing can smooth
         self._kept: list[Any] = []
         self.record = self._make(objective)
 
@@ -42,10 +42,10 @@ class Tangents:
         """f(d)."""
         return self.objective(d)
 
-    def at(self, d: Array, blur: float = 0.0) -> tuple[float, Array]:
+    def at(self, d: Array, smoothing: float = 0.0) -> tuple[float, Array]:
         """(constant, slope [S, A]) with f(e) ≥ constant + slope·e for every occupancy e, nearly equal at d."""
         slope = np.zeros(d.size)
-        constant = tangent_once(self.record, np.ascontiguousarray(d, dtype=np.float64).ravel(), slope, blur)
+        constant = tangent_once(self.record, np.ascontiguousarray(d, dtype=np.float64).ravel(), slope, smoothing)
         reraise()
         return float(constant), slope.reshape(self.shape)
 
@@ -88,14 +88,14 @@ class Tangents:
         return None
 
     def _quadratic(self, f: Quadratic) -> Any:
-        score = f.score(self.shape)
-        if isinstance(score, SquaresScore):
-            rows = score.rows.reshape(score.kinds, -1)
-            return kinds.MeasureTangent(rows, score.targets, score.factors)
-        if isinstance(score, DiagonalScore):
-            return kinds.SquareTangent(score.weights, np.zeros(score.weights.size))
+        record = f.record(self.shape)
+        if isinstance(record, SquaresRecord):
+            rows = record.rows.reshape(record.kinds, -1)
+            return kinds.MeasureTangent(rows, record.targets, record.factors)
+        if isinstance(record, DiagonalRecord):
+            return kinds.SquareTangent(record.weights, np.zeros(record.weights.size))
         rows = np.kron(np.eye(self.shape[0]), np.ones(self.shape[1]))  # the masses of the states
-        return kinds.MeasureTangent(rows, np.zeros(self.shape[0]), score.weights)
+        return kinds.MeasureTangent(rows, np.zeros(self.shape[0]), record.weights)
 
     def _interpreted(self, f: Objective) -> Any:
         if f.gradient(np.full(self.shape, 1.0 / (self.shape[0] * self.shape[1]))) is None:

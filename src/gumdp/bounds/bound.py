@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from gumdp.bounds.distinct import distinct_bound, reachable
 from gumdp.bounds.history_tree import JensenTree
 from gumdp.bounds.relaxation import applies, clairvoyant_bound
-from gumdp.errors import GumdpError, real, unknown, whole
+from gumdp.errors import GumdpError, check_float, check_int, unknown
 from gumdp.models.tabular import Tabular
 from gumdp.problem import Problem
 from gumdp.results import Bound
@@ -54,7 +54,7 @@ def lower_bound(
     ('jensen-tree', True)
     """
     names = _chosen(problem, methods)
-    search = Search(problem, real("lower_bound: time_limit", time_limit, 0.0), level, seed, nodes)
+    search = Search(problem, check_float("lower_bound: time_limit", time_limit, 0.0), level, seed, nodes)
     parts: dict[str, Bound] = {}
     for bound in search.run(names):
         parts[bound.method] = bound
@@ -90,11 +90,11 @@ class Search:
 
     def __init__(self, problem: Problem, time_limit: float, level: float, seed: int, nodes: int | None) -> None:
         self.problem, self.time_limit = problem, time_limit
-        self.level = real("lower_bound: level", level, 0.0, 1.0)
+        self.level = check_float("lower_bound: level", level, 0.0, 1.0)
         if not 0.0 < self.level < 1.0:
             raise GumdpError(f"lower_bound: level must be between 0 and 1, not {self.level:g}.")
-        self.seed = whole("lower_bound: seed", seed, 0)
-        self.nodes = None if nodes is None else whole("lower_bound: nodes", nodes, 1)
+        self.seed = check_int("lower_bound: seed", seed, 0)
+        self.nodes = None if nodes is None else check_int("lower_bound: nodes", nodes, 1)
         self.began = time.perf_counter()
 
     @property

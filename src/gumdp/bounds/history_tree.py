@@ -12,11 +12,11 @@ from gumdp.average.frank_wolfe import frank_wolfe
 from gumdp.average.gap import Certifier
 from gumdp.average.mirror import mirror_descent
 from gumdp.average.polytope import EPSILON, Truncated
-from gumdp.average.rest import Instruments
-from gumdp.average.rest_kernels import new_desk
+from gumdp.average.rest import ConvexSetup
+from gumdp.average.rest_kernels import new_workspace
 from gumdp.bounds.distinct import reachable
-from gumdp.bounds.history_tree_kernels import Rules, add, bound_leaf, enlarged, grow, new_bush
-from gumdp.bounds.unsplit import Lifted, lift
+from gumdp.bounds.history_tree_kernels import Rules, add, bound_leaf, enlarged, grow, new_history_tree
+from gumdp.bounds.unsplit import Lifted, unsplit
 from gumdp.jit.callback import reraise
 from gumdp.objectives.tangent import AffineTangent, EntropyTangent, SquareTangent
 from gumdp.problem import Problem
@@ -34,14 +34,14 @@ class JensenTree:
     """A lower bound that rises as the tree grows. The same growth gives the same bound."""
 
     def __init__(self, problem: Problem, name: str = "lower_bound") -> None:
-        self.tools = Instruments(name, problem)
+        self.tools = ConvexSetup(name, problem)
         self.problem, cells = problem, problem.shape[0] * problem.shape[1]
         chain = self.tools.task.chain
         children = np.diff(chain.offsets).reshape(problem.shape).sum(axis=1).max()
         self.widest = int(max(children, problem.shape[1] * chain.start_states.size))
         self.most = max(2 * self.widest, MEMORY // (8 * cells + 64))  # nodes
-        self.bush = new_bush(min(self.most, 4 * self.widest + 64), cells)
-        self.desk = new_desk(problem.shape, problem.steps)
+        self.tree = new_history_tree(min(self.most, 4 * self.widest + 64), cells)
+        self.workspace = new_workspace(problem.shape, problem.steps)
         self.tolerance = 1e-7 * self.tools.scale
         self.rounds = ROUNDS if cells <= LARGE else FEWER
         self.expanded, self.milestone, self.bent = 0, 64, False
@@ -61,42 +61,42 @@ class JensenTree:
         if certifier.look_at(point.occupancy) > 1e-3 * tools.scale and point.policy.size <= SMALL:
             certifier.cut(point, 1e-6 * tools.scale)  # kinks, perhaps ones that nobody told us about
         assert certifier.tangent is not None
-        self.desk.constant[0], self.desk.slope[:] = certifier.tangent[0], certifier.tangent[1].ravel()
-        add(tools.task, self.bush, -1, -1, -1, 1.0)
-        rules = Rules(ROUNDS, 1e-9 * tools.scale, tools.blur())
-        bound_leaf(tools.tangents.record, tools.task, self.bush, self.desk, rules, 0)
+        self.workspace.constant[0], self.workspace.slope[:] = certifier.tangent[0], certifier.tangent[1].ravel()
+        add(tools.task, self.tree, -1, -1, -1, 1.0)
+        rules = Rules(ROUNDS, 1e-9 * tools.scale, tools.smoothing())
+        bound_leaf(tools.tangents.record, tools.task, self.tree, self.workspace, rules, 0)
         reraise()
-        self.record, self.tangent = tools.tangents.record, (float(self.bush.constant[0]), self.bush.slope[0].copy())
+        self.record, self.tangent = tools.tangents.record, (float(self.tree.constant[0]), self.tree.slope[0].copy())
         self.plain = self.bound
         if bendable(self.record) and self._heavy():
-            self._bend()
+            self._unsplit()
 
     def _heavy(self) -> bool:
         """Whether a step weighs more than what a pair can expect in all: then it matters that it can't be split."""
         return bool(self.tools.task.weights.max() > 2.0 / reachable(self.problem)[0])
 
-    def _bend(self) -> None:
+    def _unsplit(self) -> None:
         """Take tangents that know what single steps weigh; at the leaves to come too, if the root gains by it."""
-        bush, desk, task = self.bush, self.desk, self.tools.task
+        tree, workspace, task = self.tree, self.workspace, self.tools.task
         plain, before = self.raw, self.tangent[1]
-        bush.o[:] = 0.0
-        bush.bound[0] = lift(self.record, task, 0, -1, bush.o, desk, before, plain, FIRST)
+        tree.o[:] = 0.0
+        tree.bound[0] = unsplit(self.record, task, 0, -1, tree.o, workspace, before, plain, FIRST)
         reraise()
-        bush.slope[0], bush.constant[0], self.bent = desk.slope, desk.constant[0], True
+        tree.slope[0], tree.constant[0], self.bent = workspace.slope, workspace.constant[0], True
         if self.raw - plain > WORTHWHILE * self.tools.scale:
             self.record, self.rounds = Lifted(self.record, LIFTS), min(BENT, self.rounds)
 
     @property
     def raw(self) -> float:
         """The root's bound as computed."""
-        return float(self.bush.bound[0])
+        return float(self.tree.bound[0])
 
     @property
     def bound(self) -> float:
         """The root's bound, rounding allowed for."""
         nodes = self.nodes
-        steepest = max(abs(float(self.bush.slope[:nodes].max())), abs(float(self.bush.slope[:nodes].min())))
-        margin = self.tools.margin(float(np.abs(self.bush.constant[:nodes]).max()), steepest)
+        steepest = max(abs(float(self.tree.slope[:nodes].max())), abs(float(self.tree.slope[:nodes].min())))
+        margin = self.tools.margin(float(np.abs(self.tree.constant[:nodes]).max()), steepest)
         if self.bent:  # charges are differences of values and of tangents, one for each step
             margin += 8.0 * EPSILON * self.problem.steps * (self.tools.scale + steepest)
         return self.raw - margin
@@ -104,12 +104,12 @@ class JensenTree:
     @property
     def nodes(self) -> int:
         """Histories in the tree."""
-        return int(self.bush.size[0])
+        return int(self.tree.size[0])
 
     @property
     def complete(self) -> bool:
         """Whether nothing is left to be gained: the bound is the optimum."""
-        return not self.bush.hope[0] > 0.0
+        return not self.tree.potential_gain[0] > 0.0
 
     def grow(self, nodes: int | None = None, deadline: float = np.inf) -> Iterator[float]:
         """Let the tree grow to so many nodes, until the deadline, or until memory is full; yield its raw bound."""
@@ -118,9 +118,9 @@ class JensenTree:
         while self.nodes + self.widest <= limit and not self.complete and time.perf_counter() < deadline:
             count = max(1, min(times, self.milestone - self.expanded, (limit - self.nodes) // self.widest))
             self._make_room(min(limit, self.nodes + count * self.widest))
-            rules = Rules(self.rounds, self.tolerance, self.tools.blur())
+            rules = Rules(self.rounds, self.tolerance, self.tools.smoothing())
             began = time.perf_counter()
-            done = int(grow(record, self.tools.task, self.bush, self.desk, rules, count, self.widest))
+            done = int(grow(record, self.tools.task, self.tree, self.workspace, rules, count, self.widest))
             reraise()
             spent = time.perf_counter() - began
             self._adapt(done)
@@ -131,8 +131,8 @@ class JensenTree:
             times = max(1, min(2 * count, int(count * left / max(spent, 1e-9))))
 
     def _make_room(self, nodes: int) -> None:
-        if nodes > self.bush.state.size:
-            self.bush = enlarged(self.bush, min(self.most, max(nodes, 2 * self.bush.state.size)))
+        if nodes > self.tree.state.size:
+            self.tree = enlarged(self.tree, min(self.most, max(nodes, 2 * self.tree.state.size)))
 
     def _adapt(self, done: int) -> None:
         """Leaves need not be bounded more closely than a small part of what the tree has gained so far.

@@ -17,7 +17,7 @@ from gumdp.jit.record import kernel, part
 from gumdp.models.chain import copy
 
 
-class Bush(NamedTuple):
+class HistoryTree(NamedTuple):
     """A Jensen tree of at most ``state.size`` nodes; node 0 is the root. Children of a node lie side by side."""
 
     state: Any  # int32 [nodes]: -1 at the root
@@ -27,7 +27,9 @@ class Bush(NamedTuple):
     step: Any  # int32 [nodes]: the steps made
     chance: Any  # float64 [nodes]: the probability of the outcome, given the action
     bound: Any  # float64 [nodes]
-    hope: Any  # float64 [nodes]: the most that expanding a leaf below can bring, roughly; 0 when there is nothing left
+    potential_gain: (
+        Any  # float64 [nodes]: the most that expanding a leaf below can bring, roughly; 0 when there is nothing left
+    )
     slope: Any  # float64 [nodes, S·A]: the tangent that gave the bound
     constant: Any  # float64 [nodes]
     o: Any  # float64 [S·A]: the running occupancy of the node in hand
@@ -39,12 +41,12 @@ class Rules(NamedTuple):
 
     rounds: int  # tangents
     tolerance: float  # how far below the best a bound may stay
-    blur: float  # of the objective's kinks, relative to what is still open
+    smoothing: float  # of the objective's kinks, relative to what is still open
 
 
-def new_bush(nodes: int, cells: int) -> Bush:
+def new_history_tree(nodes: int, cells: int) -> HistoryTree:
     """A tree with room for ``nodes`` nodes, and none in it."""
-    return Bush(
+    return HistoryTree(
         state=np.empty(nodes, np.int32),
         action=np.empty(nodes, np.int32),
         parent=np.empty(nodes, np.int32),
@@ -52,7 +54,7 @@ def new_bush(nodes: int, cells: int) -> Bush:
         step=np.empty(nodes, np.int32),
         chance=np.empty(nodes),
         bound=np.empty(nodes),
-        hope=np.empty(nodes),
+        potential_gain=np.empty(nodes),
         slope=np.empty((nodes, cells)),
         constant=np.empty(nodes),
         o=np.zeros(cells),
@@ -60,126 +62,126 @@ def new_bush(nodes: int, cells: int) -> Bush:
     )
 
 
-def enlarged(bush: Bush, nodes: int) -> Bush:
+def enlarged(tree: HistoryTree, nodes: int) -> HistoryTree:
     """The same tree with room for ``nodes`` nodes."""
-    larger, count = new_bush(nodes, bush.o.size), int(bush.size[0])
-    for name, old, new in zip(Bush._fields, bush, larger, strict=True):
+    larger, count = new_history_tree(nodes, tree.o.size), int(tree.size[0])
+    for name, old, new in zip(HistoryTree._fields, tree, larger, strict=True):
         part = slice(0, count if name not in ("o", "size") else None)
         new[part] = old[part]
     return larger
 
 
 @kernel
-def add(task, bush, parent, state, action, chance):
+def add(task, tree, parent, state, action, chance):
     """A new leaf, without a bound yet."""
-    node = bush.size[0]
-    bush.size[0] += 1
+    node = tree.size[0]
+    tree.size[0] += 1
     step = 0
     if parent >= 0:
-        step = bush.step[parent] + (1 if action >= 0 else 0)
-    bush.state[node], bush.action[node], bush.parent[node], bush.child[node] = state, action, parent, -1
-    bush.step[node], bush.chance[node], bush.hope[node] = step, chance, task.hopes[step]
+        step = tree.step[parent] + (1 if action >= 0 else 0)
+    tree.state[node], tree.action[node], tree.parent[node], tree.child[node] = state, action, parent, -1
+    tree.step[node], tree.chance[node], tree.potential_gain[node] = step, chance, task.hopes[step]
 
 
 @kernel
-def expand(task, bush, node):
+def expand(task, tree, node):
     """Give ``node`` its children, without bounds yet. The tree needs room for them."""
-    chain, s, t = task.chain, bush.state[node], bush.step[node]
-    bush.child[node] = bush.size[0]
+    chain, s, t = task.chain, tree.state[node], tree.step[node]
+    tree.child[node] = tree.size[0]
     for a in range(chain.actions if s >= 0 else 1):
         r = s * chain.actions + a
         if s >= 0 and chain.offsets[r] == chain.offsets[r + 1]:
             continue
         if s >= 0 and t + 1 == task.weights.size:
-            add(task, bush, node, 0, a, 1.0)
+            add(task, tree, node, 0, a, 1.0)
         elif s < 0 or (t + 1) % task.horizon == 0:  # an episode begins
             for j in range(chain.start_states.size):
-                add(task, bush, node, chain.start_states[j], a if s >= 0 else -1, chain.start_probabilities[j])
+                add(task, tree, node, chain.start_states[j], a if s >= 0 else -1, chain.start_probabilities[j])
         else:
             for j in range(chain.offsets[r], chain.offsets[r + 1]):
-                add(task, bush, node, chain.successors[j], a, chain.probabilities[j])
+                add(task, tree, node, chain.successors[j], a, chain.probabilities[j])
 
 
 @kernel
-def occupancy_of(task, bush, node):
-    """``bush.o`` becomes the running occupancy of ``node``."""
-    bush.o[:] = 0.0
-    while bush.parent[node] >= 0:
-        if bush.action[node] >= 0:
-            before = bush.parent[node]
-            bush.o[bush.state[before] * task.chain.actions + bush.action[node]] += task.weights[bush.step[before]]
-        node = bush.parent[node]
+def occupancy_of(task, tree, node):
+    """``history tree.o`` becomes the running occupancy of ``node``."""
+    tree.o[:] = 0.0
+    while tree.parent[node] >= 0:
+        if tree.action[node] >= 0:
+            before = tree.parent[node]
+            tree.o[tree.state[before] * task.chain.actions + tree.action[node]] += task.weights[tree.step[before]]
+        node = tree.parent[node]
 
 
 @kernel
-def bound_leaf(tangent, task, bush, desk, rules, node):
-    """Bound a leaf, beginning with the tangent of its parent; the root, with the one on the desk."""
-    occupancy_of(task, bush, node)
-    parent, step = bush.parent[node], bush.step[node]
+def bound_leaf(tangent, task, tree, workspace, rules, node):
+    """Bound a leaf, beginning with the tangent of its parent; the root, with the one on the workspace."""
+    occupancy_of(task, tree, node)
+    parent, step = tree.parent[node], tree.step[node]
     if parent >= 0:
-        copy(bush.slope[parent], desk.slope)
-        desk.constant[0] = bush.constant[parent]
+        copy(tree.slope[parent], workspace.slope)
+        workspace.constant[0] = tree.constant[parent]
     if step == task.weights.size:
-        bush.bound[node] = tangent.value(bush.o)
+        tree.bound[node] = tangent.value(tree.o)
     else:
-        blur = rules.blur * task.open[step]
-        bush.bound[node] = tighten(
-            tangent, task, step, bush.state[node], bush.o, desk, rules.rounds, rules.tolerance, blur
+        smoothing = rules.smoothing * task.open[step]
+        tree.bound[node] = tighten(
+            tangent, task, step, tree.state[node], tree.o, workspace, rules.rounds, rules.tolerance, smoothing
         )
         if parent >= 0:
-            bush.bound[node] = tangent.lift(
-                task, step, bush.state[node], bush.o, desk, bush.slope[parent], bush.bound[node]
+            tree.bound[node] = tangent.unsplit(
+                task, step, tree.state[node], tree.o, workspace, tree.slope[parent], tree.bound[node]
             )
-    copy(desk.slope, bush.slope[node])
-    bush.constant[node] = desk.constant[0]
+    copy(workspace.slope, tree.slope[node])
+    tree.constant[node] = workspace.constant[0]
 
 
 @part
-def last_child(bush, node):
+def last_child(tree, node):
     """One past the last child of ``node``."""
-    end = bush.child[node]
-    while end < bush.size[0] and bush.parent[end] == node:
+    end = tree.child[node]
+    while end < tree.size[0] and tree.parent[end] == node:
         end += 1
     return end
 
 
 @kernel
-def weigh(bush, node):
+def weigh(tree, node):
     """The least mean bound over the actions in ``node``, the child with the most hope under it, and that hope."""
-    c, end = bush.child[node], last_child(bush, node)
+    c, end = tree.child[node], last_child(tree, node)
     least, best, most = np.inf, -1, 0.0
     while c < end:
-        a, mean, child, hope = bush.action[c], 0.0, c, -1.0
-        while c < end and bush.action[c] == a:
-            mean += bush.chance[c] * bush.bound[c]
-            if bush.chance[c] * bush.hope[c] > hope:
-                hope, child = bush.chance[c] * bush.hope[c], c
+        a, mean, child, potential_gain = tree.action[c], 0.0, c, -1.0
+        while c < end and tree.action[c] == a:
+            mean += tree.chance[c] * tree.bound[c]
+            if tree.chance[c] * tree.potential_gain[c] > potential_gain:
+                potential_gain, child = tree.chance[c] * tree.potential_gain[c], c
             c += 1
         if mean < least:
-            least, best, most = mean, child, hope
+            least, best, most = mean, child, potential_gain
     return least, best, most
 
 
 @kernel
-def grow(tangent, task, bush, desk, rules, times, widest):
+def grow(tangent, task, tree, workspace, rules, times, widest):
     """Expand up to ``times`` leaves, the most promising first. Returns how many were.
 
     Fewer are when the tree is full, or when nothing is left to be gained: then its bound is the optimum.
     ``widest`` is the largest number of children that a node can have.
     """
     for done in range(times):
-        if bush.size[0] + widest > bush.state.size or not bush.hope[0] > 0.0:
+        if tree.size[0] + widest > tree.state.size or not tree.potential_gain[0] > 0.0:
             return done
         node = 0
-        while bush.child[node] >= 0:
-            _, node, _ = weigh(bush, node)
-        fresh = bush.size[0]
-        expand(task, bush, node)
-        for leaf in range(fresh, bush.size[0]):
-            bound_leaf(tangent, task, bush, desk, rules, leaf)
+        while tree.child[node] >= 0:
+            _, node, _ = weigh(tree, node)
+        fresh = tree.size[0]
+        expand(task, tree, node)
+        for leaf in range(fresh, tree.size[0]):
+            bound_leaf(tangent, task, tree, workspace, rules, leaf)
         while node >= 0:
-            bound, _, hope = weigh(bush, node)
-            bush.bound[node] = max(bush.bound[node], bound)
-            bush.hope[node] = hope
-            node = bush.parent[node]
+            bound, _, potential_gain = weigh(tree, node)
+            tree.bound[node] = max(tree.bound[node], bound)
+            tree.potential_gain[node] = potential_gain
+            node = tree.parent[node]
     return times

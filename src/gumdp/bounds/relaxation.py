@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gumdp.average.rest import Instruments
-from gumdp.average.rest_kernels import new_desk
+from gumdp.average.rest import ConvexSetup
+from gumdp.average.rest_kernels import new_workspace
 from gumdp.bounds.intervals import bernstein_margin
 from gumdp.bounds.relaxation_kernels import Oracle, Penalised, clairvoyant, foresee
 from gumdp.jit.callback import reraise
@@ -28,7 +28,7 @@ class Sampled(NamedTuple):
     samples: int
 
 
-def applies(tools: Instruments) -> bool:
+def applies(tools: ConvexSetup) -> bool:
     """Whether there is any chance in the problem, and memory for the costs to go at every step."""
     cells = tools.problem.shape[0] * tools.problem.shape[1]
     chance = tools.model.probabilities.size > np.count_nonzero(np.diff(tools.model.offsets))
@@ -36,7 +36,7 @@ def applies(tools: Instruments) -> bool:
 
 
 def clairvoyant_bound(
-    tools: Instruments, constant: float, slope: Array, level: float, seconds: float, seed: int, most: int
+    tools: ConvexSetup, constant: float, slope: Array, level: float, seconds: float, seed: int, most: int
 ) -> Sampled | None:
     """A lower bound on the best possible value that is right with probability ``level``.
 
@@ -66,7 +66,7 @@ def clairvoyant_bound(
 class Sampler:
     """Draws of chance, and what a clairvoyant makes of each."""
 
-    def __init__(self, tools: Instruments, constant: float, slope: Array, seed: int) -> None:
+    def __init__(self, tools: ConvexSetup, constant: float, slope: Array, seed: int) -> None:
         (states, actions), steps = tools.problem.shape, tools.problem.steps
         cells = states * actions
         self.tools, self.constant, self.slope = tools, constant, np.ascontiguousarray(slope.ravel())
@@ -79,9 +79,9 @@ class Sampler:
         )
         foresee(tools.task, self.slope, self.oracle)
         self.record = Penalised(tools.tangents.record, cells)
-        self.desk = new_desk((states, actions), steps)
-        wide = new_desk((1, cells + 1), 1)
-        self.desk = self.desk._replace(**{k: getattr(wide, k) for k in ("g", "x", "y", "way", "corners")})
+        self.workspace = new_workspace((states, actions), steps)
+        wide = new_workspace((1, cells + 1), 1)
+        self.workspace = self.workspace._replace(**{k: getattr(wide, k) for k in ("g", "x", "y", "way", "corners")})
         self.rng = streams(seed)[0, 0]
         rounded = tools.margin(abs(constant), float(np.abs(slope).max()))
         self.floor = constant + float(self.oracle.begin[0]) - rounded  # no outcome is below
@@ -90,8 +90,8 @@ class Sampler:
         """The outcomes of so many draws."""
         outcomes = np.empty(count)
         self.rng = clairvoyant(
-            self.record, self.tools.task, self.oracle, self.desk, self.constant, self.slope, ROUNDS,
-            1e-5 * self.tools.scale, self.tools.blur(), np.uint64(self.rng), outcomes,
+            self.record, self.tools.task, self.oracle, self.workspace, self.constant, self.slope, ROUNDS,
+            1e-5 * self.tools.scale, self.tools.smoothing(), np.uint64(self.rng), outcomes,
         )  # fmt: skip
         reraise()
         if not np.isfinite(outcomes).all():

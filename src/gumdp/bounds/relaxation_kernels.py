@@ -39,9 +39,9 @@ class Penalised:
     def value(self, d):
         return self.inner.value(d[: self.cells]) + d[self.cells]
 
-    def tangent(self, d, g, factor, blur):
+    def tangent(self, d, g, factor, smoothing):
         g[self.cells] += factor
-        return self.inner.tangent(d[: self.cells], g[: self.cells], factor, blur)
+        return self.inner.tangent(d[: self.cells], g[: self.cells], factor, smoothing)
 
 
 @kernel
@@ -106,10 +106,10 @@ def penalty(oracle, t, r):
 
 
 @kernel
-def best_path(task, oracle, g, desk, corner):
+def best_path(task, oracle, g, workspace, corner):
     """The least Σ w·g + penalties over the paths, which ``corner`` becomes the occupancy and the penalty of."""
     chain, steps, states = task.chain, oracle.means.shape[0], oracle.values.shape[1]
-    ahead, values = desk.spare, desk.values
+    ahead, values = workspace.spare, workspace.values
     ahead[:] = 0.0
     for t in range(steps - 1, -1, -1):
         for s in range(states):
@@ -121,7 +121,7 @@ def best_path(task, oracle, g, desk, corner):
                     if q < least:
                         least, best = q, a
             values[s] = least
-            desk.choices[t, s] = best
+            workspace.choices[t, s] = best
         for s in range(states):
             ahead[s] = values[s]
     s = oracle.starts[0]
@@ -129,7 +129,7 @@ def best_path(task, oracle, g, desk, corner):
     least = ahead[s] + extra
     corner[:] = 0.0
     for t in range(steps):
-        r = s * chain.actions + desk.choices[t, s]
+        r = s * chain.actions + workspace.choices[t, s]
         corner[r] += task.weights[t]
         extra += penalty(oracle, t, r)
         s = oracle.next[t, r]
@@ -138,26 +138,26 @@ def best_path(task, oracle, g, desk, corner):
 
 
 @kernel
-def clairvoyant(tangent, task, oracle, desk, constant, slope, rounds, tolerance, blur, rng, outcomes):
+def clairvoyant(tangent, task, oracle, workspace, constant, slope, rounds, tolerance, smoothing, rng, outcomes):
     """Fill ``outcomes`` with lower bounds on the clairvoyant's best penalised outcome, one for each draw of chance.
 
-    ``desk`` is for occupancies with one more entry; ``constant`` and ``slope`` are the tangent to begin with.
+    ``workspace`` is for occupancies with one more entry; ``constant`` and ``slope`` are the tangent to begin with.
     Returns the generator's state.
     """
     cells = slope.size
     for k in range(outcomes.size):
         rng = reveal(task, oracle, rng)
-        bound = constant + best_path(task, oracle, slope, desk, desk.corners[0])
-        desk.shares[0] = 1.0
+        bound = constant + best_path(task, oracle, slope, workspace, workspace.corners[0])
+        workspace.shares[0] = 1.0
         for i in range(cells + 1):
-            desk.x[i] = desk.corners[0, i]
+            workspace.x[i] = workspace.corners[0, i]
         count = 1
         for _ in range(rounds):
-            offset = tangent_at(tangent, desk.x, desk.g, blur)
-            bound = max(bound, offset + best_path(task, oracle, desk.g, desk, desk.corners[count]))
-            if not tangent.value(desk.x) - bound > tolerance or count + 1 == desk.shares.size:
+            offset = tangent_at(tangent, workspace.x, workspace.g, smoothing)
+            bound = max(bound, offset + best_path(task, oracle, workspace.g, workspace, workspace.corners[count]))
+            if not tangent.value(workspace.x) - bound > tolerance or count + 1 == workspace.shares.size:
                 break
-            desk.shares[count] = 0.0
-            count = share_out(tangent, desk, count + 1, 0.1 * tolerance, blur)
+            workspace.shares[count] = 0.0
+            count = share_out(tangent, workspace, count + 1, 0.1 * tolerance, smoothing)
         outcomes[k] = bound
     return rng

@@ -32,24 +32,24 @@ class Lifted(Tangent):
     def value(self, d):
         return self.inner.value(d)
 
-    def tangent(self, d, g, factor, blur):
-        return self.inner.tangent(d, g, factor, blur)
+    def tangent(self, d, g, factor, smoothing):
+        return self.inner.tangent(d, g, factor, smoothing)
 
-    def lift(self, task, first, state, o, desk, before, bound):
-        return lift(self.inner, task, first, state, o, desk, before, bound, self.rounds)
+    def unsplit(self, task, first, state, o, workspace, before, bound):
+        return unsplit(self.inner, task, first, state, o, workspace, before, bound, self.rounds)
 
 
 @part
-def charge(tangent, task, k, r, o, desk, g, xi):
-    """What step ``k`` costs at pair ``r``. ``desk.y`` has the part that does not depend on the step."""
+def charge(tangent, task, k, r, o, workspace, g, xi):
+    """What step ``k`` costs at pair ``r``. ``workspace.y`` has the part that does not depend on the step."""
     w = task.weights[k]
-    return tangent.own(r, o[r] + w) - desk.y[r] if w >= xi[r] else w * g[r]
+    return tangent.own(r, o[r] + w) - workspace.y[r] if w >= xi[r] else w * g[r]
 
 
 @kernel
-def charged_back(tangent, task, first, state, o, desk, g, xi):
+def charged_back(tangent, task, first, state, o, workspace, g, xi):
     """The least total of the charges from (state, o, first); ``choices`` becomes the plan that attains it."""
-    chain, values, ahead = task.chain, desk.values, desk.spare
+    chain, values, ahead = task.chain, workspace.values, workspace.spare
     ahead[:] = 0.0
     for k in range(task.weights.size - 1, first - 1, -1):
         for s in range(values.size):
@@ -58,13 +58,13 @@ def charged_back(tangent, task, first, state, o, desk, g, xi):
                 r = s * chain.actions + a
                 if chain.offsets[r] == chain.offsets[r + 1]:
                     continue
-                q = charge(tangent, task, k, r, o, desk, g, xi)
+                q = charge(tangent, task, k, r, o, workspace, g, xi)
                 for j in range(chain.offsets[r], chain.offsets[r + 1]):
                     q += chain.probabilities[j] * ahead[chain.successors[j]]
                 if q < least:
                     least, best = q, a
             values[s] = least
-            desk.choices[k, s] = best
+            workspace.choices[k, s] = best
         if k % task.horizon == 0 and k > first:
             ahead[:] = at_start(chain, values)
         else:
@@ -73,9 +73,9 @@ def charged_back(tangent, task, first, state, o, desk, g, xi):
 
 
 @kernel
-def charged_forth(task, first, state, desk, xi, small, large):
+def charged_forth(task, first, state, workspace, xi, small, large):
     """What the plan in ``choices`` brings to each pair on average: the mass of small steps, how many large ones."""
-    chain, mass, after = task.chain, desk.mass, desk.spare
+    chain, mass, after = task.chain, workspace.mass, workspace.spare
     small[:] = 0.0
     large[:] = 0.0
     set_off(task, state, mass)
@@ -86,7 +86,7 @@ def charged_forth(task, first, state, desk, xi, small, large):
         after[:] = 0.0
         for s in range(mass.size):
             if mass[s] > 0.0:
-                r = s * chain.actions + desk.choices[k, s]
+                r = s * chain.actions + workspace.choices[k, s]
                 if w >= xi[r]:
                     large[r] += mass[s]
                 else:
@@ -97,15 +97,15 @@ def charged_forth(task, first, state, desk, xi, small, large):
 
 
 @kernel
-def lifted_bound(tangent, task, first, state, o, desk):
-    """The bound from the bent tangents at ``desk.x``; sets ``g``, the charges, and ``way``, the large steps."""
-    x, g, xi = desk.x, desk.g, desk.way
+def lifted_bound(tangent, task, first, state, o, workspace):
+    """The bound from the bent tangents at ``workspace.x``; sets ``g``, the charges, and ``way``, the large steps."""
+    x, g, xi = workspace.x, workspace.g, workspace.way
     constant = tangent_at(tangent, x, g, 0.0)
     for i in range(x.size):
         xi[i] = x[i] - o[i]
-        desk.y[i] = tangent.own(i, x[i]) - g[i] * xi[i]
-    desk.counts[0] += 1
-    return constant + dot(g, o) + charged_back(tangent, task, first, state, o, desk, g, xi)
+        workspace.y[i] = tangent.own(i, x[i]) - g[i] * xi[i]
+    workspace.counts[0] += 1
+    return constant + dot(g, o) + charged_back(tangent, task, first, state, o, workspace, g, xi)
 
 
 @part
@@ -116,33 +116,33 @@ def place(tangent, o, slope, x):
 
 
 @kernel
-def lift(tangent, task, first, state, o, desk, before, bound, rounds):
-    """A bound that is at least ``bound``, from the desk's tangent or the one ``before``, whichever is better bent.
+def unsplit(tangent, task, first, state, o, workspace, before, bound, rounds):
+    """A bound that is at least ``bound``, from the workspace's tangent or the one ``before``, whichever is better bent.
 
     Ascent in where the tangents touch: with ξ = x - o, the bound's slope in x is φ''(x)·(E[small steps' mass] -
-    ξ·(1 - E[number of large steps])). The best tangent is left on the desk.
+    ξ·(1 - E[number of large steps])). The best tangent is left on the workspace.
     """
-    x, best = desk.x, desk.corners[2]
-    small, large = desk.corners[0], desk.corners[1]
+    x, best = workspace.x, workspace.corners[2]
+    small, large = workspace.corners[0], workspace.corners[1]
     place(tangent, o, before, best)
     copy(best, x)
-    most = lifted_bound(tangent, task, first, state, o, desk)
-    place(tangent, o, desk.slope, x)
-    value = lifted_bound(tangent, task, first, state, o, desk)
+    most = lifted_bound(tangent, task, first, state, o, workspace)
+    place(tangent, o, workspace.slope, x)
+    value = lifted_bound(tangent, task, first, state, o, workspace)
     if value > most:
         most = value
         copy(x, best)
     else:
         copy(best, x)
-        lifted_bound(tangent, task, first, state, o, desk)
+        lifted_bound(tangent, task, first, state, o, workspace)
     step = 0.5
     for _ in range(rounds):
-        charged_forth(task, first, state, desk, desk.way, small, large)
+        charged_forth(task, first, state, workspace, workspace.way, small, large)
         for i in range(x.size):
             xi = best[i] - o[i]
             turn = (small[i] - xi * (1.0 - large[i])) / xi
             x[i] = o[i] + max(LEAST, xi * np.exp(step * min(1.0, max(-1.0, turn))))
-        value = lifted_bound(tangent, task, first, state, o, desk)
+        value = lifted_bound(tangent, task, first, state, o, workspace)
         if value > most:
             most = value
             copy(x, best)
@@ -152,6 +152,6 @@ def lift(tangent, task, first, state, o, desk, before, bound, rounds):
             if step < SHORTEST:
                 break
             copy(best, x)
-            lifted_bound(tangent, task, first, state, o, desk)
-    desk.constant[0] = tangent_at(tangent, best, desk.slope, 0.0)
+            lifted_bound(tangent, task, first, state, o, workspace)
+    workspace.constant[0] = tangent_at(tangent, best, workspace.slope, 0.0)
     return max(bound, most)

@@ -123,10 +123,10 @@ def run_file(
       gumdp run study.toml
       gumdp run study.toml --trials 8 --out results/study
     """
-    from gumdp.errors import whole
+    from gumdp.errors import check_int
     from gumdp.experiments.plan.reading import read_experiment
 
-    count = None if trials is None else whole("trials", trials, 1)
+    count = None if trials is None else check_int("trials", trials, 1)
     experiment = read_experiment(file, count)
     out = out or Path("results") / experiment.name
     if dry_run:

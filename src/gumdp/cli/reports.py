@@ -9,7 +9,7 @@ import click
 
 from gumdp.cli.experiments import make_engine, play, resume_line, summary_data, takes_engine, tell_end
 from gumdp.cli.output import console, print_json
-from gumdp.errors import GumdpError, whole
+from gumdp.errors import GumdpError, check_int
 
 if TYPE_CHECKING:
     from gumdp.experiments.plan.experiment import Experiment
@@ -63,7 +63,7 @@ def plan(settings: str | None, trials: int | None, curves: bool, quick: bool) ->
     from gumdp.experiments.plan.paper import BUDGETS, QUICK, reproduction
 
     chosen = None if settings is None else [word.strip() for word in settings.split(",")]
-    count = whole("trials", trials, 1) if trials is not None else 4 if quick else 10
+    count = check_int("trials", trials, 1) if trials is not None else 4 if quick else 10
     budgets = QUICK if quick else BUDGETS
     return reproduction(chosen, count, budgets if curves else budgets[-1:])
 

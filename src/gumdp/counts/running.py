@@ -14,8 +14,8 @@ import numpy as np
 from gumdp.jit.record import allocating, kernel, part, u64
 
 
-class Ledger(NamedTuple):
-    """One running occupancy with its bookkeeping. All arrays are owned by the ledger."""
+class RunningOccupancy(NamedTuple):
+    """One running occupancy with its bookkeeping. All arrays are owned by the running occupancy."""
 
     pairs: Any  # uint64: S · A; the masses of the states, if any, come after these cells
     d: Any  # float64 [cells]: the running occupancy, changed by the search and restored
@@ -29,12 +29,12 @@ class Ledger(NamedTuple):
     mass: Any  # float64: what each of those held
 
 
-def new_ledger(objective: Any, shape: tuple[int, int], steps: int) -> Ledger:
-    """A ledger of an empty occupancy [S, A] for ``steps`` steps in all."""
+def new_running(objective: Any, shape: tuple[int, int], steps: int) -> RunningOccupancy:
+    """An empty running occupancy [S, A] for ``steps`` steps in all."""
     cells = shape[0] * shape[1] + (shape[0] if objective.grouped() else 0)
     count = 0 if objective.dense() else objective.count()
     longest = 2 * steps + 1
-    ledger = Ledger(
+    running = RunningOccupancy(
         pairs=np.uint64(shape[0] * shape[1]),
         d=np.zeros(cells),
         root=np.zeros(cells),
@@ -46,41 +46,41 @@ def new_ledger(objective: Any, shape: tuple[int, int], steps: int) -> Ledger:
         touched=np.zeros(longest, np.uint64),
         mass=np.zeros(longest),
     )
-    open_ledger(objective, ledger)
-    ledger.z_empty[:] = ledger.z_root
-    return ledger
+    refresh(objective, running)
+    running.z_empty[:] = running.z_root
+    return running
 
 
 @allocating
-def open_ledger(objective, ledger):
-    """Make the ledger agree with ``ledger.root``."""
-    cells = u64(ledger.root.size)
-    ledger.d[:] = ledger.root
+def refresh(objective, running):
+    """Make the running occupancy agree with ``running.root``."""
+    cells = u64(running.root.size)
+    running.d[:] = running.root
     if not objective.dense():
         for m in range(objective.count()):
             z = 0.0
             for i in range(cells):
-                x = objective.term(m, i, ledger.root[i])
-                ledger.base[u64(m) * cells + u64(i)] = x
+                x = objective.term(m, i, running.root[i])
+                running.base[u64(m) * cells + u64(i)] = x
                 z += x
-            ledger.z_root[m] = z
+            running.z_root[m] = z
 
 
 @part
-def recall(ledger):
+def recall(running):
     """Make ``z`` the statistics of the root."""
-    for m in range(ledger.z.size):
-        ledger.z[m] = ledger.z_root[m]
+    for m in range(running.z.size):
+        running.z[m] = running.z_root[m]
 
 
 @part
-def settle(objective, ledger, steps):
-    """The objective at ``ledger.d``, and how many cells differed; afterwards ``d`` equals ``root`` again, bit for bit.
+def settle(objective, running, steps):
+    """The objective at ``running.d``, and how many cells differed; afterwards ``d`` equals ``root`` again, bit for bit.
 
     The first ``steps`` entries of ``path`` name every cell that differs. Which these were, and what they held, stays
     in ``touched`` and ``mass``.
     """
-    d, root, touched, mass, base = ledger.d, ledger.root, ledger.touched, ledger.mass, ledger.base
+    d, root, touched, mass, base = running.d, running.root, running.touched, running.mass, running.base
     cells = u64(d.size)
     value = 0.0
     if objective.dense():
@@ -97,7 +97,7 @@ def settle(objective, ledger, steps):
     else:
         k = u64(0)
         while k < steps:
-            i = u64(ledger.path[k])
+            i = u64(running.path[k])
             x, r = d[i], root[i]
             touched[n], mass[n], d[i] = i, x, r
             if x != r:
@@ -105,65 +105,65 @@ def settle(objective, ledger, steps):
             k += u64(1)
     if not objective.dense():
         for m in range(objective.count()):
-            z = ledger.z_root[m]
+            z = running.z_root[m]
             j = u64(0)
             while j < n:
                 i = u64(touched[j])
                 z += objective.term(m, i, mass[j]) - base[u64(m) * cells + i]
                 j += u64(1)
-            ledger.z[m] = z
-        value = objective.combine(ledger.z, 0)
+            running.z[m] = z
+        value = objective.combine(running.z, 0)
     return value, n
 
 
 @part
-def add_mass(objective, ledger, i, w):
+def add_mass(objective, running, i, w):
     """Cell ``i`` holds ``w`` more, for good."""
-    x = ledger.root[i] + w
-    ledger.root[i] = x
-    ledger.d[i] = x
+    x = running.root[i] + w
+    running.root[i] = x
+    running.d[i] = x
     if not objective.dense():
-        cells = u64(ledger.root.size)
+        cells = u64(running.root.size)
         for m in range(objective.count()):
             at = u64(m) * cells + i
             term = objective.term(m, i, x)
-            ledger.z_root[m] += term - ledger.base[at]
-            ledger.base[at] = term
+            running.z_root[m] += term - running.base[at]
+            running.base[at] = term
 
 
 @kernel
-def commit(objective, ledger, cell, action, actions, w):
+def commit(objective, running, cell, action, actions, w):
     """The pair (cell, action) really happened with weight ``w``."""
-    add_mass(objective, ledger, u64(cell) * u64(actions) + u64(action), w)
+    add_mass(objective, running, u64(cell) * u64(actions) + u64(action), w)
     if objective.grouped():
-        add_mass(objective, ledger, u64(ledger.pairs) + u64(cell), w)
+        add_mass(objective, running, u64(running.pairs) + u64(cell), w)
 
 
 @kernel
-def worth(objective, ledger):
+def worth(objective, running):
     """The objective at what really happened."""
     if objective.dense():
-        return objective.value(ledger.root)
-    return objective.combine(ledger.z_root, 0)
+        return objective.value(running.root)
+    return objective.combine(running.z_root, 0)
 
 
 @allocating
-def wipe(objective, ledger, actions, steps):
+def wipe(objective, running, actions, steps):
     """Empty the occupancy again, whose first ``steps`` pairs are in ``path``."""
     for t in range(steps):
-        i = u64(ledger.path[t])
-        erase(objective, ledger, i)
+        i = u64(running.path[t])
+        erase(objective, running, i)
         if objective.grouped():
-            erase(objective, ledger, u64(ledger.pairs) + i // u64(actions))
+            erase(objective, running, u64(running.pairs) + i // u64(actions))
     if not objective.dense():
-        ledger.z_root[:] = ledger.z_empty
+        running.z_root[:] = running.z_empty
 
 
 @part
-def erase(objective, ledger, i):
+def erase(objective, running, i):
     """Cell ``i`` is empty."""
-    ledger.root[i] = 0.0
-    ledger.d[i] = 0.0
+    running.root[i] = 0.0
+    running.d[i] = 0.0
     if not objective.dense():
         for m in range(objective.count()):
-            ledger.base[u64(m) * u64(ledger.root.size) + i] = objective.term(m, i, 0.0)
+            running.base[u64(m) * u64(running.root.size) + i] = objective.term(m, i, 0.0)

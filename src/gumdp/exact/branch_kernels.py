@@ -1,4 +1,4 @@
-"""Branch and bound over the occupancy MDP: a net of its states (s, o, t), each with a lower and an upper bound.
+"""Branch and bound over the occupancy MDP: a graph of its states (s, o, t), each with a lower and an upper bound.
 
 Nodes are made when they are first looked at, and equal ones are one node (see ``Merging``). The lower bound of a new
 node is Jensen's, as in ``gumdp.bounds.history_tree_kernels``; the upper one is the value of a policy that anybody can
@@ -24,7 +24,7 @@ TRAJECTORY, CORNERS, RANGE = 0, 1, 2  # where upper bounds come from
 FINE = 1e-3  # how closely nodes are bounded, relative to the gap that is open at the root
 
 
-class Net(NamedTuple):
+class StateGraph(NamedTuple):
     """Nodes and edges, both with room for more; node 0 stands before the first state is drawn."""
 
     state: Any  # int32 [nodes]: -1 at the root
@@ -71,10 +71,10 @@ class Limits(NamedTuple):
     close: float  # bounds this close to each other are one value
 
 
-def new_net(nodes: int, edges: int, cells: int, width: int, measures: int) -> Net:
-    """A net with room for so many nodes and edges, and none in it."""
+def new_graph(nodes: int, edges: int, cells: int, width: int, measures: int) -> StateGraph:
+    """A graph with room for so many nodes and edges, and none in it."""
     slots = 1 << max(1, 2 * nodes - 1).bit_length() if width else 1
-    return Net(
+    return StateGraph(
         state=np.empty(nodes, np.int32),
         action=np.empty(nodes, np.int32),
         parent=np.empty(nodes, np.int32),
@@ -98,75 +98,75 @@ def new_net(nodes: int, edges: int, cells: int, width: int, measures: int) -> Ne
     )
 
 
-def enlarged_net(net: Net, nodes: int, edges: int) -> Net:
-    """The same net with room for so many nodes and edges."""
-    larger = new_net(nodes, edges, net.o.size, net.code.shape[1], net.mark.shape[1])
-    for name, old, new in zip(Net._fields, net, larger, strict=True):
+def enlarged_graph(graph: StateGraph, nodes: int, edges: int) -> StateGraph:
+    """The same graph with room for so many nodes and edges."""
+    larger = new_graph(nodes, edges, graph.o.size, graph.code.shape[1], graph.mark.shape[1])
+    for name, old, new in zip(StateGraph._fields, graph, larger, strict=True):
         if name in ("size", "drift"):
             new[:] = old
         elif name not in ("o", "table"):
-            count = net.size[1 if name.startswith("edge") else 0]
+            count = graph.size[1 if name.startswith("edge") else 0]
             new[:count] = old[:count]
-    if net.code.shape[1]:
+    if graph.code.shape[1]:
         enter_all(larger)
     return larger
 
 
 @kernel
-def enter_all(net):
+def enter_all(graph):
     """Enter all nodes into the empty table."""
-    for node in range(1, net.size[0]):
-        net.table[slot_of(net.table, net.key, net.code, net.key[node], net.code[node])] = node
+    for node in range(1, graph.size[0]):
+        graph.table[slot_of(graph.table, graph.key, graph.code, graph.key[node], graph.code[node])] = node
 
 
 @part
-def describe(task, merging, net, before, pair, fresh):
+def describe(task, merging, graph, before, pair, fresh):
     """Write into row ``fresh`` what tells the running occupancy after ``pair`` in node ``before`` from others.
 
-    ``net.o`` is the running occupancy of ``before``. A negative ``pair`` is none.
+    ``graph.o`` is the running occupancy of ``before``. A negative ``pair`` is none.
     """
-    t = net.step[before]
+    t = graph.step[before]
     if merging.kind == BY_VISITS:
-        for j in range(net.code.shape[1]):
-            net.code[fresh, j] = net.code[before, j]
+        for j in range(graph.code.shape[1]):
+            graph.code[fresh, j] = graph.code[before, j]
         if pair >= 0:
-            note(merging.coding, net.code[fresh], pair, t)
+            note(merging.coding, graph.code[fresh], pair, t)
     elif merging.kind == BY_MEASURES:
-        for m in range(net.mark.shape[1]):
-            net.mark[fresh, m] = dot(merging.rows[m], net.o)
+        for m in range(graph.mark.shape[1]):
+            graph.mark[fresh, m] = dot(merging.rows[m], graph.o)
             if pair >= 0:
-                net.mark[fresh, m] += merging.rows[m, pair] * task.weights[t]
-            net.code[fresh, m] = int(np.floor(net.mark[fresh, m] / merging.grain + 0.5))
+                graph.mark[fresh, m] += merging.rows[m, pair] * task.weights[t]
+            graph.code[fresh, m] = int(np.floor(graph.mark[fresh, m] / merging.grain + 0.5))
 
 
 @kernel
-def node_of(task, merging, net, before, pair, action, state):
+def node_of(task, merging, graph, before, pair, action, state):
     """The node in ``state`` after ``pair`` in node ``before``: one that there is, or a new one without bounds."""
-    fresh = net.size[0]
-    step = net.step[before] + (1 if pair >= 0 else 0)
-    key = np.int64(step) * (net.o.size + 1) + state
+    fresh = graph.size[0]
+    step = graph.step[before] + (1 if pair >= 0 else 0)
+    key = np.int64(step) * (graph.o.size + 1) + state
     if merging.kind != APART:
-        describe(task, merging, net, before, pair, fresh)
-        slot = slot_of(net.table, net.key, net.code, key, net.code[fresh])
-        if net.table[slot] >= 0:
-            same = net.table[slot]
-            for m in range(net.mark.shape[1]):
-                net.drift[0] = max(net.drift[0], abs(net.mark[same, m] - net.mark[fresh, m]))
+        describe(task, merging, graph, before, pair, fresh)
+        slot = slot_of(graph.table, graph.key, graph.code, key, graph.code[fresh])
+        if graph.table[slot] >= 0:
+            same = graph.table[slot]
+            for m in range(graph.mark.shape[1]):
+                graph.drift[0] = max(graph.drift[0], abs(graph.mark[same, m] - graph.mark[fresh, m]))
             return same
-        net.table[slot] = fresh
-    net.size[0] += 1
-    net.state[fresh], net.action[fresh], net.parent[fresh], net.step[fresh] = state, action, before, step
-    net.key[fresh], net.first[fresh], net.last[fresh] = key, -1, -1
+        graph.table[slot] = fresh
+    graph.size[0] += 1
+    graph.state[fresh], graph.action[fresh], graph.parent[fresh], graph.step[fresh] = state, action, before, step
+    graph.key[fresh], graph.first[fresh], graph.last[fresh] = key, -1, -1
     return np.int32(fresh)
 
 
 @kernel
-def branch(task, merging, net, node):
+def branch(task, merging, graph, node):
     """Give ``node`` its edges; the nodes that they lead to are without bounds if they are new."""
-    chain, s, t = task.chain, net.state[node], net.step[node]
-    occupancy_of(task, net, node)
-    k = net.size[1]
-    net.first[node] = k
+    chain, s, t = task.chain, graph.state[node], graph.step[node]
+    occupancy_of(task, graph, node)
+    k = graph.size[1]
+    graph.first[node] = k
     for a in range(chain.actions if s >= 0 else 1):
         r = s * chain.actions + a
         if s >= 0 and chain.offsets[r] == chain.offsets[r + 1]:
@@ -176,23 +176,23 @@ def branch(task, merging, net, node):
         low, high = (0, chain.start_states.size) if begins else (chain.offsets[r], chain.offsets[r + 1])
         for j in range(low, high):
             state = chain.start_states[j] if begins else chain.successors[j]
-            net.edge_action[k] = action
-            net.edge_chance[k] = chain.start_probabilities[j] if begins else chain.probabilities[j]
-            net.edge_node[k] = node_of(task, merging, net, node, pair, action, state)
+            graph.edge_action[k] = action
+            graph.edge_chance[k] = chain.start_probabilities[j] if begins else chain.probabilities[j]
+            graph.edge_node[k] = node_of(task, merging, graph, node, pair, action, state)
             k += 1
-    net.size[1] = k
-    net.last[node] = k
+    graph.size[1] = k
+    graph.last[node] = k
 
 
 @kernel
-def lay_plan(tangent, task, desk, kind, first, state, o, slope):
-    """``desk.choices`` becomes a plan from (state, o, first); returns a number that its value is not above.
+def lay_plan(tangent, task, workspace, kind, first, state, o, slope):
+    """``workspace.choices`` becomes a plan from (state, o, first); returns a number that its value is not above.
 
     TRAJECTORY: the plan that is best for the tangent; without chance, its value is that of its trajectory. CORNERS:
     a convex f is at most what lies linearly between its values at the corners, where all that is open goes to
     one pair; the plan is the best one for that. RANGE: any plan, of which nothing is known.
     """
-    x, costs = desk.x, desk.y
+    x, costs = workspace.x, workspace.y
     if kind == CORNERS:
         rest = task.open[first]
         copy(o, x)
@@ -200,21 +200,21 @@ def lay_plan(tangent, task, desk, kind, first, state, o, slope):
             x[i] = o[i] + rest
             costs[i] = tangent.value(x) / rest
             x[i] = o[i]
-        return least_total(task, first, state, costs, desk)
-    least_total(task, first, state, slope, desk)
+        return least_total(task, first, state, costs, workspace)
+    least_total(task, first, state, slope, workspace)
     if kind == RANGE:
         return np.inf
-    set_off(task, state, desk.mass)
+    set_off(task, state, workspace.mass)
     copy(o, x)
-    plan_forth(task.chain, task.weights, task.horizon, first, desk.choices, desk.mass, desk.spare, x)
+    plan_forth(task.chain, task.weights, task.horizon, first, workspace.choices, workspace.mass, workspace.spare, x)
     return tangent.value(x)
 
 
 @kernel
-def judge(tangent, task, net, desk, rules, limits, node):
+def judge(tangent, task, graph, workspace, rules, limits, node):
     """Bound a new node from below and from above, beginning with the tangent of its parent."""
-    occupancy_of(task, net, node)
-    parent, step, s, o = net.parent[node], net.step[node], net.state[node], net.o
+    occupancy_of(task, graph, node)
+    parent, step, s, o = graph.parent[node], graph.step[node], graph.state[node], graph.o
     if step + 1 == task.weights.size:
         least = np.inf
         for a in range(task.chain.actions):
@@ -224,36 +224,36 @@ def judge(tangent, task, net, desk, rules, limits, node):
                 o[r] += task.weights[step]
                 least = min(least, tangent.value(o))
                 o[r] = before
-        net.bound[node] = net.upper[node] = least
-        copy(net.slope[parent], net.slope[node])
-        net.constant[node] = net.constant[parent]
+        graph.bound[node] = graph.upper[node] = least
+        copy(graph.slope[parent], graph.slope[node])
+        graph.constant[node] = graph.constant[parent]
         return
-    copy(net.slope[parent], desk.slope)
-    desk.constant[0] = net.constant[parent]
-    blur = rules.blur * task.open[step]
-    low = tighten(tangent, task, step, s, o, desk, rules.rounds, rules.tolerance, blur)
-    copy(desk.slope, net.slope[node])
-    net.constant[node] = desk.constant[0]
-    high = min(limits.ceiling, lay_plan(tangent, task, desk, limits.kind, step, s, o, net.slope[node]))
-    net.upper[node] = high
-    net.bound[node] = min(high, max(low, limits.floor))
+    copy(graph.slope[parent], workspace.slope)
+    workspace.constant[0] = graph.constant[parent]
+    smoothing = rules.smoothing * task.open[step]
+    low = tighten(tangent, task, step, s, o, workspace, rules.rounds, rules.tolerance, smoothing)
+    copy(workspace.slope, graph.slope[node])
+    graph.constant[node] = workspace.constant[0]
+    high = min(limits.ceiling, lay_plan(tangent, task, workspace, limits.kind, step, s, o, graph.slope[node]))
+    graph.upper[node] = high
+    graph.bound[node] = min(high, max(low, limits.floor))
 
 
 @part
-def promising(net, node, close):
+def promising(graph, node, close):
     """The outcome that leaves the most open, of the action with the least lower bound; -1 if none does.
 
     Of actions whose bounds are ``close`` it is the one with the least upper bound.
     """
-    k, end = net.first[node], net.last[node]
+    k, end = graph.first[node], graph.last[node]
     least, lowest, best, most = np.inf, np.inf, -1, 0.0
     while k < end:
-        a, low, high, child, open_ = net.edge_action[k], 0.0, 0.0, -1, 0.0
-        while k < end and net.edge_action[k] == a:
-            c, p = net.edge_node[k], net.edge_chance[k]
-            low += p * net.bound[c]
-            high += p * net.upper[c]
-            gap = p * (net.upper[c] - net.bound[c] - close)
+        a, low, high, child, open_ = graph.edge_action[k], 0.0, 0.0, -1, 0.0
+        while k < end and graph.edge_action[k] == a:
+            c, p = graph.edge_node[k], graph.edge_chance[k]
+            low += p * graph.bound[c]
+            high += p * graph.upper[c]
+            gap = p * (graph.upper[c] - graph.bound[c] - close)
             if gap > open_:
                 open_, child = gap, c
             k += 1
@@ -263,46 +263,46 @@ def promising(net, node, close):
 
 
 @kernel
-def revise(net, node):
+def revise(graph, node):
     """Tighten the bounds of ``node`` by those of the nodes after it."""
-    k, end = net.first[node], net.last[node]
+    k, end = graph.first[node], graph.last[node]
     least, lowest = np.inf, np.inf
     while k < end:
-        a, low, high = net.edge_action[k], 0.0, 0.0
-        while k < end and net.edge_action[k] == a:
-            low += net.edge_chance[k] * net.bound[net.edge_node[k]]
-            high += net.edge_chance[k] * net.upper[net.edge_node[k]]
+        a, low, high = graph.edge_action[k], 0.0, 0.0
+        while k < end and graph.edge_action[k] == a:
+            low += graph.edge_chance[k] * graph.bound[graph.edge_node[k]]
+            high += graph.edge_chance[k] * graph.upper[graph.edge_node[k]]
             k += 1
         least, lowest = min(low, least), min(high, lowest)
-    net.upper[node] = min(net.upper[node], lowest)
-    net.bound[node] = min(net.upper[node], max(net.bound[node], least))
+    graph.upper[node] = min(graph.upper[node], lowest)
+    graph.bound[node] = min(graph.upper[node], max(graph.bound[node], least))
 
 
 @kernel
-def search(tangent, task, merging, net, desk, rules, limits, path, times):
-    """Go down the net up to ``times`` times, each time to expand one node. Returns how many times it went.
+def search(tangent, task, merging, graph, workspace, rules, limits, path, times):
+    """Go down the graph up to ``times`` times, each time to expand one node. Returns how many times it went.
 
-    Fewer when the bounds of the root have met. The net needs room. ``path`` [steps + 2] is scratch.
+    Fewer when the bounds of the root have met. The graph needs room. ``path`` [steps + 2] is scratch.
     """
     for done in range(times):
-        gap = net.upper[0] - net.bound[0]
+        gap = graph.upper[0] - graph.bound[0]
         if not gap > limits.close:
             return done
         node, length = 0, 0
         path[0] = 0
-        while net.first[node] >= 0:
-            node = promising(net, node, 0.25 * limits.close)
+        while graph.first[node] >= 0:
+            node = promising(graph, node, 0.25 * limits.close)
             if node < 0:  # what is below was settled on another way: the bounds here are old
                 break
             length += 1
             path[length] = node
         if node >= 0:
-            fresh = net.size[0]
-            branch(task, merging, net, node)
-            care = Rules(rules.rounds, max(rules.tolerance, FINE * gap), rules.blur)
-            for c in range(fresh, net.size[0]):
-                judge(tangent, task, net, desk, care, limits, c)
+            fresh = graph.size[0]
+            branch(task, merging, graph, node)
+            care = Rules(rules.rounds, max(rules.tolerance, FINE * gap), rules.smoothing)
+            for c in range(fresh, graph.size[0]):
+                judge(tangent, task, graph, workspace, care, limits, c)
         while length >= 0:
-            revise(net, path[length])
+            revise(graph, path[length])
             length -= 1
     return times

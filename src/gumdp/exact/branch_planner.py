@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gumdp.average.rest_kernels import new_desk
+from gumdp.average.rest_kernels import new_workspace
 from gumdp.errors import GumdpError
 from gumdp.exact.branch_and_bound import BranchAndBound
 from gumdp.exact.branch_kernels import lay_plan
@@ -45,14 +45,14 @@ class _BranchedPolicy(Policy):
         super().__init__(problem, dice)
         self._found = found
         self._node = 0  # of the last state seen
-        self._plan: NDArray[np.int32] | None = None  # what is followed once the net is left
+        self._plan: NDArray[np.int32] | None = None  # what is followed once the graph is left
 
     def decide(self, state: Any) -> Decision:
         s = int(state)
         if self._plan is None:
             self._node = self._next(s)
         values, final = self._values(s), self.t == self.problem.steps - 1
-        if self._plan is None and not final and np.nanmin(values) > self._found.net.upper[self._node]:
+        if self._plan is None and not final and np.nanmin(values) > self._found.graph.upper[self._node]:
             self._plan = self._made(s)
         if self._plan is None or final:
             action = int(np.nanargmin(values))
@@ -62,36 +62,36 @@ class _BranchedPolicy(Policy):
 
     def _next(self, s: int) -> int:
         """The node that the trial is in now."""
-        net, before = self._found.net, self._node
+        graph, before = self._found.graph, self._node
         action = self._last_action if self.t else -1
-        for k in range(net.first[before], net.last[before]):
-            if net.edge_action[k] == action and net.state[net.edge_node[k]] == s:
-                return int(net.edge_node[k])
+        for k in range(graph.first[before], graph.last[before]):
+            if graph.edge_action[k] == action and graph.state[graph.edge_node[k]] == s:
+                return int(graph.edge_node[k])
         what = f"follow action {action}" if self.t else "be the first"
         raise GumdpError(f"state {s} can't {what} in this problem, so that no policy is known for it.")
 
     def _values(self, s: int) -> Array:
         """What each action is worth at most; NaN if it is not available, infinite if that is not known."""
-        net, values = self._found.net, np.full(self.problem.shape[1], np.inf)
+        graph, values = self._found.graph, np.full(self.problem.shape[1], np.inf)
         allowed = self.problem.model.available
         if allowed is not None:
             values[~allowed[s]] = np.nan
         if self.t == self.problem.steps - 1:
             for a in np.flatnonzero(~np.isnan(values)):
-                d = self._ledger.root[: self._ledger.pairs].reshape(self.problem.shape).copy()
+                d = self._running.root[: self._running.pairs].reshape(self.problem.shape).copy()
                 d[s, a] += self.problem.weights[self.t]
                 values[a] = self.problem.value(d)
-        elif self._plan is None and net.first[self._node] >= 0:
-            edges = slice(net.first[self._node], net.last[self._node])
-            values[net.edge_action[edges]] = 0.0
-            np.add.at(values, net.edge_action[edges], net.edge_chance[edges] * net.upper[net.edge_node[edges]])
+        elif self._plan is None and graph.first[self._node] >= 0:
+            edges = slice(graph.first[self._node], graph.last[self._node])
+            values[graph.edge_action[edges]] = 0.0
+            np.add.at(values, graph.edge_action[edges], graph.edge_chance[edges] * graph.upper[graph.edge_node[edges]])
         return values
 
     def _made(self, s: int) -> NDArray[np.int32]:
-        kit, desk = self._found.kit, new_desk(self.problem.shape, self.problem.steps)
-        o = self._ledger.root[: self._ledger.pairs].copy()
-        slope = self._found.net.slope[self._node]
-        lay_plan(kit.record, kit.task, desk, kit.limits.kind, self.t, s, o, slope)
+        setup, workspace = self._found.setup, new_workspace(self.problem.shape, self.problem.steps)
+        o = self._running.root[: self._running.pairs].copy()
+        slope = self._found.graph.slope[self._node]
+        lay_plan(setup.record, setup.task, workspace, setup.limits.kind, self.t, s, o, slope)
         reraise()
-        plan: NDArray[np.int32] = desk.choices
+        plan: NDArray[np.int32] = workspace.choices
         return plan

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.errors import GumdpError, whole
+from gumdp.errors import GumdpError, check_int
 from gumdp.exact.unfold import Unfolding
 from gumdp.objectives.base import Array
 from gumdp.policies.base import Planner, Policy
@@ -33,7 +33,7 @@ class Exact(Planner):
     """
 
     def __init__(self, limit: int = LIMIT) -> None:
-        self.limit = whole("Exact: limit", limit, 1)
+        self.limit = check_int("Exact: limit", limit, 1)
         self._solved: weakref.WeakKeyDictionary[Problem, Unfolding] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.errors import GumdpError, whole
+from gumdp.errors import GumdpError, check_int
 from gumdp.exact.planner import LIMIT, Exact
 from gumdp.exact.unfold import Unfolding
 from gumdp.objectives.base import Array
@@ -30,7 +30,7 @@ def exact_value(problem: Problem, policy: Any, limit: int = LIMIT) -> float:
     0.405084
     """
     check_problem("exact_value", problem)
-    limit = whole("exact_value: limit", limit, 1)
+    limit = check_int("exact_value: limit", limit, 1)
     if isinstance(policy, Exact):
         return float(policy.solve(problem).expected)
     if isinstance(policy, NonMarkov):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from gumdp.errors import GumdpError, real, unknown, whole
+from gumdp.errors import GumdpError, check_float, check_int, unknown
 from gumdp.exact.branch_and_bound import BranchAndBound
 from gumdp.exact.branch_planner import Branched
 from gumdp.exact.planner import LIMIT, Exact
@@ -59,11 +59,11 @@ def solve_exact(
     if method == "backward-induction":
         if time_limit is not None or nodes is not None:
             raise GumdpError("solve_exact: time_limit and nodes go with method='branch-and-bound'; this one has limit.")
-        return _by_induction(problem, whole("solve_exact: limit", LIMIT if limit is None else limit, 1))
+        return _by_induction(problem, check_int("solve_exact: limit", LIMIT if limit is None else limit, 1))
     if limit is not None:
         raise GumdpError("solve_exact: limit goes with method='backward-induction'; this one has nodes and time_limit.")
-    seconds = real("solve_exact: time_limit", SECONDS if time_limit is None else time_limit, 0.0)
-    return _by_bounds(problem, seconds, None if nodes is None else whole("solve_exact: nodes", nodes, 1), progress)
+    seconds = check_float("solve_exact: time_limit", SECONDS if time_limit is None else time_limit, 0.0)
+    return _by_bounds(problem, seconds, None if nodes is None else check_int("solve_exact: nodes", nodes, 1), progress)
 
 
 def _by_induction(problem: Problem, limit: int) -> Solution:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from gumdp.counts.running import new_ledger
+from gumdp.counts.running import new_running
 from gumdp.errors import GumdpError
 from gumdp.exact.unfold_kernels import Coding, Moves, action_values, final_values, unfold
 from gumdp.jit.callback import reraise
@@ -139,9 +139,9 @@ class Unfolding:
             after = self.levels[t + 1].values
             action_values(self.moves(t), self.taken(t), states, level.first[part], level.links, after, q)
             return q
-        ledger = new_ledger(problem.score, problem.shape, problem.steps)  # of its own: threads look things up
+        running = new_running(problem.record, problem.shape, problem.steps)  # of its own: threads look things up
         final_values(
-            problem.score, ledger, self.coding, problem.weights, problem.shape[1], self.taken(t), states,
+            problem.record, running, self.coding, problem.weights, problem.shape[1], self.taken(t), states,
             self._codes[part], q,
         )  # fmt: skip
         reraise()

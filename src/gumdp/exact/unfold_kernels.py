@@ -131,24 +131,24 @@ def action_values(moves, taken, states, first, links, after, q):
 
 
 @part
-def put(objective, ledger, pair, actions, mass, length):
+def put(objective, running, pair, actions, mass, length):
     """Add ``mass`` to a pair of the running occupancy; the path, ``length`` long, remembers it."""
-    ledger.d[pair] += mass
-    ledger.path[length] = pair
+    running.d[pair] += mass
+    running.path[length] = pair
     length += u64(1)
     if objective.grouped():
-        i = u64(ledger.pairs) + pair // u64(actions)
-        ledger.d[i] += mass
-        ledger.path[length] = i
+        i = u64(running.pairs) + pair // u64(actions)
+        running.d[i] += mass
+        running.path[length] = i
         length += u64(1)
     return length
 
 
 @kernel
-def final_values(objective, ledger, coding, weights, actions, taken, states, codes, q):
+def final_values(objective, running, coding, weights, actions, taken, states, codes, q):
     """Fill ``q[n, a]`` with the objective once action ``a`` was taken in node ``n`` at the last step.
 
-    The ledger must be open on an empty occupancy, and is left so.
+    The running occupancy must be open on an empty occupancy, and is left so.
     """
     final = weights.size - 1
     for n in range(states.size):
@@ -156,13 +156,13 @@ def final_values(objective, ledger, coding, weights, actions, taken, states, cod
             row = int(states[n]) * actions + a
             q[n, a] = np.nan
             if taken[row]:
-                length = put(objective, ledger, u64(row), actions, weights[final], u64(0))
+                length = put(objective, running, u64(row), actions, weights[final], u64(0))
                 if coding.counting:  # all weights are the same
                     for i in range(codes.shape[1]):
                         if codes[n, i] > 0:
-                            length = put(objective, ledger, u64(i), actions, codes[n, i] * weights[0], length)
+                            length = put(objective, running, u64(i), actions, codes[n, i] * weights[0], length)
                 else:
                     for t in range(final):
                         pair = u64(codes[n, coding.place[t]])
-                        length = put(objective, ledger, pair, actions, weights[t], length)
-                q[n, a], _ = settle(objective, ledger, length)
+                        length = put(objective, running, pair, actions, weights[t], length)
+                q[n, a], _ = settle(objective, running, length)

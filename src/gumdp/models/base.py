@@ -26,7 +26,7 @@ class Model(ABC):
     source: Source | None = None  # the environment or the data that the model was made of
 
     @abstractmethod
-    def world(self) -> Any:
+    def compiled(self) -> Any:
         """The record that kernels call: see ``gumdp.models.compiled``."""
 
     @abstractmethod

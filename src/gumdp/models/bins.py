@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gumdp.errors import GumdpError, unknown, whole
+from gumdp.errors import GumdpError, check_int, unknown
 from gumdp.models.compiled import EdgeBoxes, EqualBoxes, cells_of
 
 Array = NDArray[np.float64]
@@ -50,7 +50,7 @@ class Bins:
         self.names = None if names is None else tuple(names)
         self.edges: tuple[Array, ...] | None = None  # of each dimension, if they are not equal bins
         several = counts if isinstance(counts, (Sequence, np.ndarray)) else [counts]
-        self._counts = tuple(whole("Bins: counts", c, 1) for c in several)
+        self._counts = tuple(check_int("Bins: counts", c, 1) for c in several)
         self._spread = not isinstance(counts, (Sequence, np.ndarray))  # one number is for every dimension
         self._low, self._high = _ends("low", low), _ends("high", high)
         self.shape: tuple[int, ...] | None = None  # bins of each dimension, once their number is known
@@ -105,7 +105,7 @@ class Bins:
             raise GumdpError(f"Bins.quantiles: there are {len(several)} counts for {data.shape[1]} dimensions.")
         edges = []
         for k, count in enumerate(several):
-            line = np.unique(np.quantile(data[:, k], np.linspace(0.0, 1.0, whole("counts", count, 1) + 1)))
+            line = np.unique(np.quantile(data[:, k], np.linspace(0.0, 1.0, check_int("counts", count, 1) + 1)))
             edges.append(line if line.size > 1 else np.array([line[0], np.nextafter(line[0], math.inf)]))
         return cls.at(edges, outside=outside, names=names)
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import ArrayLike, NDArray
 
-from gumdp.errors import GumdpError, real, unknown, whole
+from gumdp.errors import GumdpError, check_float, check_int, unknown
 from gumdp.models import logs
 from gumdp.models.base import Model
 from gumdp.models.bins import Bins
@@ -86,14 +86,14 @@ def learn(
         raise unknown("unseen", unseen, UNSEEN)
     if terminal not in TERMINAL:
         raise unknown("terminal", terminal, TERMINAL)
-    prior = real("learn: prior", prior, 0.0)
+    prior = check_float("learn: prior", prior, 0.0)
     divided = bins if isinstance(bins, Bins) or bins is None else Bins(bins)
     if hasattr(data, "iterate_episodes"):
         log = logs.from_minari(data, divided, index, cells)
     elif hasattr(data, "columns") and hasattr(data, "to_numpy"):
         log = logs.from_frame(data, shape, divided)
     elif isinstance(data, (str, Model)) or hasattr(data, "reset"):
-        walk = logs.Walk(whole("learn: samples", samples, 1), whole("seed", seed, 0), episode, terminal)
+        walk = logs.Walk(check_int("learn: samples", samples, 1), check_int("seed", seed, 0), episode, terminal)
         log = logs.sample(data, walk, divided, index, cells)
     else:
         log = logs.from_arrays(data, shape, divided, terminated, episodes)
@@ -185,7 +185,7 @@ def _as_distribution(start: Any, states: int) -> NDArray[np.float64]:
     if np.ndim(start) == 1:
         return np.asarray(start, dtype=np.float64)
     one = np.zeros(states)
-    one[whole("learn: start", start, 0)] = 1.0
+    one[check_int("learn: start", start, 0)] = 1.0
     return one
 
 

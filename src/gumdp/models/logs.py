@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gumdp.errors import GumdpError, whole
+from gumdp.errors import GumdpError, check_int
 from gumdp.jit.callback import original_errors
 from gumdp.models.base import Model
 from gumdp.models.bins import Bins
@@ -149,7 +149,7 @@ class Walk:
     @property
     def limit(self) -> int:
         """The steps after which an episode is broken off."""
-        return whole("learn: episode", EPISODE if self.episode is None else self.episode, 1)
+        return check_int("learn: episode", EPISODE if self.episode is None else self.episode, 1)
 
 
 @original_errors()
@@ -197,7 +197,7 @@ def from_model(model: Model, walk: Walk) -> Log:
     rows = np.empty((samples, 3), np.int64)
     begun = np.zeros(samples, np.bool_)
     rng = np.random.SeedSequence(walk.seed).generate_state(1, np.uint64)[0]
-    wander(model.world(), rng, walk.limit, rows, begun)
+    wander(model.compiled(), rng, walk.limit, rows, begun)
     s, a, t = (np.ascontiguousarray(rows[:, k]) for k in range(3))
     names = {"state_names": model.state_names, "action_names": model.action_names, "grid": model.grid}
     source = model.source
@@ -237,7 +237,7 @@ class _ModelReader:
     def __call__(self, env: Any, observation: Any, over: bool = False) -> int:
         source = self.model.source
         state = observation if source is None else source.read(env, observation, over)
-        return int(self.model.world().cell(self.model.state(state)))
+        return int(self.model.compiled().cell(self.model.state(state)))
 
 
 @dataclass(frozen=True)

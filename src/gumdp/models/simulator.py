@@ -9,7 +9,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from gumdp.errors import GumdpError, unknown, whole
+from gumdp.errors import GumdpError, check_int, unknown
 from gumdp.jit.record import Code
 from gumdp.models.base import Model
 from gumdp.models.bins import Bins
@@ -63,7 +63,7 @@ class Simulator(Model):
                 raise unknown("terminal", terminal, TERMINAL[1:])
             ending = _ending(ended, first)
             dynamics = Absorbing(dynamics, ending) if terminal == "absorb" else Restarting(dynamics, ending, begin)
-        self._fill(Simulation(whole("Simulator: actions", actions, 1), dynamics, begin, where), count, first)
+        self._fill(Simulation(check_int("Simulator: actions", actions, 1), dynamics, begin, where), count, first)
         self.state_names = _names("cell_names", cell_names, count)
         self.action_names = _names("action_names", action_names, self.shape[1])
         self.grid = grid
@@ -71,10 +71,10 @@ class Simulator(Model):
             self._describe(index)
 
     @classmethod
-    def compiled(cls, world: Simulation, bins: Bins, action_names: Sequence[str] | None = None) -> Simulator:
+    def from_record(cls, compiled: Simulation, bins: Bins, action_names: Sequence[str] | None = None) -> Simulator:
         """The model of a record that is compiled already: see ``gumdp.models.classic_dynamics``."""
         model = cls.__new__(cls)
-        model._fill(world, bins.cells, start_state(world, np.uint64(0)))
+        model._fill(compiled, bins.cells, start_state(compiled, np.uint64(0)))
         model.state_names, model.grid = None, None
         model.action_names = _names("action_names", action_names, model.shape[1])
         model._describe(bins)
@@ -84,7 +84,7 @@ class Simulator(Model):
         self.shape = (cells, world.actions)
         self.available = None
         self.bins: Bins | None = None
-        self._world, self.first = world, first  # first: a start state, as an example
+        self._compiled, self.first = world, first  # first: a start state, as an example
 
     def _describe(self, bins: Bins) -> None:
         self.bins = bins
@@ -94,8 +94,8 @@ class Simulator(Model):
     def __repr__(self) -> str:
         return f"Simulator({self.shape[0]} cells, {self.shape[1]} actions)"
 
-    def world(self) -> Any:
-        return self._world
+    def compiled(self) -> Any:
+        return self._compiled
 
     def state(self, state: Any) -> Any:
         given = _as_state(state)
@@ -142,12 +142,12 @@ def _dynamics(step: Any, first: Any) -> Any:
 def _where(index: Any, cells: int | None, first: Any) -> tuple[Any, int]:
     """The record of the cells, tried once, and how many there are."""
     if isinstance(index, Bins):
-        if cells is not None and whole("Simulator: cells", cells, 1) != index.cells:
+        if cells is not None and check_int("Simulator: cells", cells, 1) != index.cells:
             raise GumdpError(f"Simulator: cells is {cells}, but the bins have {index.cells}; leave cells out.")
         if index.shape is None or len(index.shape) != len(first):
             raise GumdpError(f"Simulator: the bins must have {len(first)} dimensions, as the states have.")
         return index.boxes(), index.cells
-    count = whole("Simulator: cells", cells, 1)
+    count = check_int("Simulator: cells", cells, 1)
     where = _code("index", index)
     cell = _attempt("index", where, first)
     if not isinstance(cell, (int, np.integer)) or not 0 <= cell < count:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import ArrayLike, NDArray
 
-from gumdp.errors import GumdpError, array_of_numbers, describe, items, show, whole
+from gumdp.errors import GumdpError, array_of_numbers, check_int, describe, items, show
 from gumdp.models.base import Model
 from gumdp.models.compiled import MaskedTable, Table
 from gumdp.models.table_kernels import check_rows, draw_limits, sort_rows
@@ -135,11 +135,11 @@ class Tabular(Model):
         counts = np.concatenate([[0], np.cumsum(self.available.sum(axis=1))])
         return MaskedTable(table, choices, counts, self.available.ravel().copy())
 
-    def world(self) -> Any:
+    def compiled(self) -> Any:
         return self._world
 
     def state(self, state: Any) -> np.uint64:
-        number = whole("state", state, 0)
+        number = check_int("state", state, 0)
         if number >= self.shape[0]:
             raise GumdpError(f"state must be below {self.shape[0]}, the number of states, not {number}.")
         return np.uint64(number)
@@ -229,7 +229,7 @@ def _start(start: Any, states: int) -> tuple[NDArray[np.int32], NDArray[np.float
     """The states that a trial can start in, by falling probability, and the probabilities."""
     distribution = array_of_numbers("Tabular: start", start)
     if distribution.ndim == 0:
-        state = whole("Tabular: start", start, 0)
+        state = check_int("Tabular: start", start, 0)
         if state >= states:
             raise GumdpError(f"Tabular: start must be below {states}, the number of states, not {state}.")
         return np.array([state], np.int32), np.ones(1)
@@ -257,7 +257,7 @@ def _grid(grid: tuple[int, int] | None, states: int) -> tuple[int, int] | None:
         return None
     if not isinstance(grid, Sequence) or len(grid) != 2:
         raise GumdpError(f"Tabular: grid must be (rows, columns), not {show(grid)}.")
-    rows, columns = (whole("Tabular: grid", g, 1) for g in grid)
+    rows, columns = (check_int("Tabular: grid", g, 1) for g in grid)
     if rows * columns != states:
         raise GumdpError(f"Tabular: a grid of {rows} × {columns} squares does not have {states} states.")
     return rows, columns

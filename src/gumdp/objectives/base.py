@@ -23,7 +23,7 @@ class Objective(ABC):
 
     ``value`` is all that there must be. Whatever else is known makes more possible: a gradient lets the
     large-scale solver work, convexity gives lower bounds, a range normalises, a Lipschitz constant (in L1)
-    bounds what truncating the horizon costs, and a record of the objective (``score``) makes search fast.
+    bounds what truncating the horizon costs, and a record of the objective (``record``) makes search fast.
     ``gumdp.check_objective`` tests the answers against each other.
 
     >>> class Peak(Objective):
@@ -63,11 +63,11 @@ class Objective(ABC):
         """f of a cvxpy expression d [S, A] as a cvxpy expression, or None."""
         return None
 
-    def fit(self, shape: Shape) -> None:
+    def check_shape(self, shape: Shape) -> None:
         """Raise a ``GumdpError`` if the objective is not one for occupancies of this shape."""
         return
 
-    def score(self, shape: Shape) -> Any:
+    def record(self, shape: Shape) -> Any:
         """The record that kernels call: see ``gumdp.objectives.record``. By default it calls ``value`` back, slowly."""
         from gumdp.objectives.interpreted import interpreted
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from gumdp.counts.rehearsal import rehearse
-from gumdp.counts.running import new_ledger
-from gumdp.errors import GumdpError, whole
+from gumdp.counts.running import new_running
+from gumdp.errors import GumdpError, check_int
 from gumdp.jit.callback import reraise
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.function import as_objective
@@ -56,9 +56,9 @@ def check_objective(objective: Any, shape: Shape, samples: int = 100, seed: int 
         states, actions = shape
     except (TypeError, ValueError):
         raise GumdpError(f"check_objective: shape must be (S, A), not {shape!r}.") from None
-    size = (whole("check_objective: S of shape", states, 1), whole("check_objective: A of shape", actions, 1))
-    case = Case(as_objective(objective), size, whole("samples", samples, 1), whole("seed", seed, 0))
-    case.objective.fit(size)
+    size = (check_int("check_objective: S of shape", states, 1), check_int("check_objective: A of shape", actions, 1))
+    case = Case(as_objective(objective), size, check_int("samples", samples, 1), check_int("seed", seed, 0))
+    case.objective.check_shape(size)
     findings = tuple((name, check(case)) for name, check in CHECKS)
     return ObjectiveReport(repr(case.objective), size, findings)
 
@@ -242,7 +242,7 @@ def check_record(case: Case) -> str:
     for value, _, _, summed in rehearsals(case):
         if not case.same(value, summed):
             raise case.fail(f"is {value:.9g} where its record, as kernels call it, gives {summed:.9g}")
-    return f"{type(score(case)).__name__} has the same value"
+    return f"{type(record_of(case)).__name__} has the same value"
 
 
 def check_rescoring(case: Case) -> str:
@@ -257,23 +257,23 @@ def check_rescoring(case: Case) -> str:
 
 def rehearsals(case: Case) -> Iterator[tuple[float, float, int, float]]:
     """For each occupancy: its value, the one re-scored with what it did not restore, and the one added up."""
-    record = score(case)
+    record = record_of(case)
     rng = np.random.default_rng(case.seed)
-    ledger = new_ledger(record, case.shape, case.cells)
+    running = new_running(record, case.shape, case.cells)
     for pair in case.occupancies():
         for d in pair:
             pairs = rng.permutation(np.flatnonzero(d)).astype(np.uint64)
             known = int(rng.integers(pairs.size + 1))
-            result = rehearse(record, ledger, case.shape[1], pairs, d.ravel()[pairs.astype(np.intp)], known)
+            result = rehearse(record, running, case.shape[1], pairs, d.ravel()[pairs.astype(np.intp)], known)
             reraise()
             yield case.value(d), *result
 
 
-def score(case: Case) -> Any:
+def record_of(case: Case) -> Any:
     """The objective's record; that it may be slow is no news here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return case.ask("score", case.shape)
+        return case.ask("record", case.shape)
 
 
 CHECKS: tuple[tuple[str, Callable[[Case], str]], ...] = (

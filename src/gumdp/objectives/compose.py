@@ -6,12 +6,12 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from gumdp.errors import GumdpError, real
+from gumdp.errors import GumdpError, check_float
 from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.function import as_objective
 from gumdp.objectives.record import Dense, Separable, summed_value
-from gumdp.objectives.statistics import Score
+from gumdp.objectives.statistics import Record
 
 
 class Sum(Objective):
@@ -56,13 +56,13 @@ class Sum(Objective):
         one, two = self.first.expression(d), self.second.expression(d)
         return None if one is None or two is None else one + two
 
-    def fit(self, shape: Shape) -> None:
-        self.first.fit(shape)
-        self.second.fit(shape)
+    def check_shape(self, shape: Shape) -> None:
+        self.first.check_shape(shape)
+        self.second.check_shape(shape)
 
-    def score(self, shape: Shape) -> Any:
-        one, two = self.first.score(shape), self.second.score(shape)
-        return DenseSum(one, two) if one.dense() or two.dense() else SumScore(one, two)
+    def record(self, shape: Shape) -> Any:
+        one, two = self.first.record(shape), self.second.record(shape)
+        return DenseSum(one, two) if one.dense() or two.dense() else SumRecord(one, two)
 
 
 class _Affine(Objective):
@@ -105,12 +105,12 @@ class _Affine(Objective):
         factor, shift = self.coefficients(_shape(d))
         return None if inner is None else factor * inner + shift
 
-    def fit(self, shape: Shape) -> None:
-        self.inner.fit(shape)
+    def check_shape(self, shape: Shape) -> None:
+        self.inner.check_shape(shape)
 
-    def score(self, shape: Shape) -> Any:
-        inner = self.inner.score(shape)
-        return (DenseAffine if inner.dense() else AffineScore)(inner, *self.coefficients(shape))
+    def record(self, shape: Shape) -> Any:
+        inner = self.inner.record(shape)
+        return (DenseAffine if inner.dense() else AffineRecord)(inner, *self.coefficients(shape))
 
 
 class Scaled(_Affine):
@@ -123,7 +123,7 @@ class Scaled(_Affine):
 
     def __init__(self, inner: Any, factor: Any) -> None:
         super().__init__(inner)
-        self.factor = real("the factor of an objective", factor)
+        self.factor = check_float("the factor of an objective", factor)
         if self.factor <= 0.0:
             raise GumdpError(f"an objective can be multiplied by positive numbers only, not by {self.factor:g}.")
 
@@ -149,8 +149,8 @@ class Normalized(_Affine):
             raise GumdpError(f"normalized: {self.inner!r} has the same value for every occupancy.")
         return 1.0 / (ends[1] - ends[0]), (0.0 - ends[0]) / (ends[1] - ends[0])
 
-    def fit(self, shape: Shape) -> None:
-        self.inner.fit(shape)
+    def check_shape(self, shape: Shape) -> None:
+        self.inner.check_shape(shape)
         self.coefficients(shape)
 
 
@@ -169,11 +169,11 @@ def _shape(d: Any) -> Shape:
 
 
 @record
-class SumScore(Separable):
+class SumRecord(Separable):
     """The statistics of one objective followed by those of the other."""
 
-    one: Score
-    two: Score
+    one: Record
+    two: Record
 
     def count(self) -> int:
         return self.one.count() + self.two.count()
@@ -196,10 +196,10 @@ class SumScore(Separable):
 
 
 @record
-class AffineScore(Separable):
+class AffineRecord(Separable):
     """factor · f + shift."""
 
-    inner: Score
+    inner: Record
     factor: float
     shift: float
 
@@ -229,8 +229,8 @@ class AffineScore(Separable):
 class DenseSum(Dense):
     """A sum of which at least one part is dense."""
 
-    one: Score
-    two: Score
+    one: Record
+    two: Record
 
     def value(self, d: Any) -> float:
         first = self.one.value(d) if self.one.dense() else summed_value(self.one, d)
@@ -245,7 +245,7 @@ class DenseSum(Dense):
 class DenseAffine(Dense):
     """factor · f + shift, f dense."""
 
-    inner: Score
+    inner: Record
     factor: float
     shift: float
 

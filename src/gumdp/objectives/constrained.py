@@ -87,16 +87,16 @@ class Constrained(Objective):
         excess = self.constraints.reshape(len(self.budgets), -1) @ x - self.budgets
         return self.costs.ravel() @ x + self.penalty @ cvxpy.pos(excess)
 
-    def fit(self, shape: Shape) -> None:
+    def check_shape(self, shape: Shape) -> None:
         match("Constrained: costs", self.costs, shape)
 
-    def score(self, shape: Shape) -> Any:
+    def record(self, shape: Shape) -> Any:
         rows = np.concatenate([self.costs.reshape(1, -1), self.constraints.reshape(len(self.budgets), -1)])
-        return ConstrainedScore(rows.ravel(), self.budgets, self.penalty, len(self.budgets), self.costs.size)
+        return ConstrainedRecord(rows.ravel(), self.budgets, self.penalty, len(self.budgets), self.costs.size)
 
 
 @record
-class ConstrainedScore(Separable):
+class ConstrainedRecord(Separable):
     """z₀ + Σ p·max(0, z_k − b). The price of a pair is what all of it would grow by."""
 
     rows: Any  # float64 [(1 + K) · S·A]: the cost, then the constraints

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import rel_entr
 
-from gumdp.errors import real
+from gumdp.errors import check_float
 from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.entropy import FLOOR
@@ -34,7 +34,7 @@ class KLImitation(Objective):
     """
 
     def __init__(self, target: ArrayLike, floor: float = FLOOR) -> None:
-        self.floor = real("KLImitation: floor", floor, 1e-300, 1.0)
+        self.floor = check_float("KLImitation: floor", floor, 1e-300, 1.0)
         self.target = distribution("KLImitation: target", target)
         self.mixed = (1.0 - self.floor) * self.target + self.floor / self.target.size
         self.mixed.flags.writeable = False
@@ -68,15 +68,15 @@ class KLImitation(Objective):
 
         return cvxpy.sum(cvxpy.rel_entr(d, self.mixed))
 
-    def fit(self, shape: Shape) -> None:
+    def check_shape(self, shape: Shape) -> None:
         match("KLImitation: target", self.target, shape)
 
-    def score(self, shape: Shape) -> Any:
-        return DivergenceScore(np.log(self.mixed).ravel())
+    def record(self, shape: Shape) -> Any:
+        return DivergenceRecord(np.log(self.mixed).ravel())
 
 
 @record
-class DivergenceScore(Separable):
+class DivergenceRecord(Separable):
     """The sum of x·(log x − log q)."""
 
     logs: Any  # float64 [S·A]: log q

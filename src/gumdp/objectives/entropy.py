@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import xlogy
 
-from gumdp.errors import real
+from gumdp.errors import check_float
 from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.record import Separable
@@ -32,7 +32,7 @@ class Entropy(Objective):
     floor: float = FLOOR
 
     def __post_init__(self) -> None:
-        real("Entropy: floor", self.floor, 1e-300, math.exp(-2))
+        check_float("Entropy: floor", self.floor, 1e-300, math.exp(-2))
 
     @property
     def convex(self) -> bool:
@@ -59,8 +59,8 @@ class Entropy(Objective):
 
         return -cvxpy.sum(cvxpy.entr(d))
 
-    def score(self, shape: Shape) -> Any:
-        return EntropyScore(shape[0] * shape[1])
+    def record(self, shape: Shape) -> Any:
+        return EntropyRecord(shape[0] * shape[1])
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class StateEntropy(Objective):
     floor: float = FLOOR
 
     def __post_init__(self) -> None:
-        real("StateEntropy: floor", self.floor, 1e-300, math.exp(-2))
+        check_float("StateEntropy: floor", self.floor, 1e-300, math.exp(-2))
 
     @property
     def convex(self) -> bool:
@@ -107,12 +107,12 @@ class StateEntropy(Objective):
 
         return -cvxpy.sum(cvxpy.entr(cvxpy.sum(d, axis=1)))
 
-    def score(self, shape: Shape) -> Any:
-        return StateEntropyScore(shape[0] * shape[1])
+    def record(self, shape: Shape) -> Any:
+        return StateEntropyRecord(shape[0] * shape[1])
 
 
 @record
-class EntropyScore(Separable):
+class EntropyRecord(Separable):
     """The sum of x·log x over the pairs."""
 
     last: int
@@ -128,7 +128,7 @@ class EntropyScore(Separable):
 
 
 @record
-class StateEntropyScore(Separable):
+class StateEntropyRecord(Separable):
     """The sum of x·log x over the masses of the states. All actions of a state have the same price."""
 
     first: int

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from gumdp.errors import GumdpError, real
+from gumdp.errors import GumdpError, check_float
 from gumdp.jit.callback import python_value, register
 from gumdp.jit.record import Code, record
 from gumdp.objectives.base import Array, Objective, Shape, one_number
-from gumdp.objectives.interpreted import InterpretedScore, interpreted
+from gumdp.objectives.interpreted import InterpretedRecord, interpreted
 from gumdp.objectives.record import Dense
 
 _compiling = threading.Lock()
@@ -52,7 +52,7 @@ class Function(Objective):
         self.name = str(getattr(function, "__name__", type(function).__name__) if name is None else name)
         self._convex = bool(convex)
         self._bounds = None if bounds is None else _ends(bounds)
-        self._lipschitz = None if lipschitz is None else real("Function: lipschitz", lipschitz, 0.0)
+        self._lipschitz = None if lipschitz is None else check_float("Function: lipschitz", lipschitz, 0.0)
         self._code: Code | None = None
         self._obstacle: str | None = None  # why it can't be compiled
 
@@ -90,15 +90,15 @@ class Function(Objective):
     def lipschitz(self, shape: Shape) -> float | None:
         return self._lipschitz
 
-    def score(self, shape: Shape) -> Any:
+    def record(self, shape: Shape) -> Any:
         with _compiling:  # threads that ask at the same time get the same code, and one of them warns
             if self._code is None and self._obstacle is None:
                 self._obstacle = self._compile(shape)
                 if self._obstacle is not None:
                     return interpreted(self, shape, self._obstacle)
         if self._code is None:
-            return InterpretedScore(register(self), *shape)
-        return FunctionScore(self._code, register(self), *shape)
+            return InterpretedRecord(register(self), *shape)
+        return FunctionRecord(self._code, register(self), *shape)
 
     def _compile(self, shape: Shape) -> str | None:
         """Compile the function if that can be done and gives the same answers; else return the obstacle."""
@@ -150,7 +150,7 @@ def _ends(bounds: Any) -> tuple[float, float]:
         low, high = bounds
     except (TypeError, ValueError):
         raise GumdpError(f"Function: bounds must be a pair (low, high), not {bounds!r}.") from None
-    low, high = real("Function: the lower bound", low), real("Function: the upper bound", high)
+    low, high = check_float("Function: the lower bound", low), check_float("Function: the upper bound", high)
     if low > high:
         raise GumdpError(f"Function: bounds must be a pair (low, high) with low ≤ high, not ({low:g}, {high:g}).")
     return low, high
@@ -162,7 +162,7 @@ def as_objective(objective: Any) -> Objective:
 
 
 @record
-class FunctionScore(Dense):
+class FunctionRecord(Dense):
     """A compiled function of the user's. Where it raises, the interpreter is asked, whose error has words."""
 
     code: Any

@@ -54,15 +54,15 @@ class Imitation(Objective):
 
         return cvxpy.sum_squares(d - self.target)
 
-    def fit(self, shape: Shape) -> None:
+    def check_shape(self, shape: Shape) -> None:
         match("Imitation: target", self.target, shape)
 
-    def score(self, shape: Shape) -> Any:
-        return ImitationScore(self.target.ravel())
+    def record(self, shape: Shape) -> Any:
+        return ImitationRecord(self.target.ravel())
 
 
 @record
-class ImitationScore(Separable):
+class ImitationRecord(Separable):
     """The sum of (x − t)². What a pair still lacks ranks it: more mass w there costs w·(2(x − t) + w)."""
 
     target: Any  # float64 [S·A]

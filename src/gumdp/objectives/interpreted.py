@@ -17,11 +17,11 @@ def interpreted(objective: Objective, shape: Shape, reason: str) -> Any:
         f"the objective {objective!r} runs as plain Python, which makes planning many times slower: {reason}.",
         stacklevel=3,
     )
-    return InterpretedScore(register(objective), *shape)
+    return InterpretedRecord(register(objective), *shape)
 
 
 @record
-class InterpretedScore(Dense):
+class InterpretedRecord(Dense):
     """An objective that kernels ask for through the interpreter."""
 
     handle: int

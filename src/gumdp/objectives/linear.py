@@ -48,15 +48,15 @@ class Linear(Objective):
 
         return cvxpy.sum(cvxpy.multiply(self.costs, d))
 
-    def fit(self, shape: Shape) -> None:
+    def check_shape(self, shape: Shape) -> None:
         match("Linear: costs", self.costs, shape)
 
-    def score(self, shape: Shape) -> Any:
-        return LinearScore(self.costs.ravel())
+    def record(self, shape: Shape) -> Any:
+        return LinearRecord(self.costs.ravel())
 
 
 @record
-class LinearScore(Separable):
+class LinearRecord(Separable):
     """The sum of c·x."""
 
     costs: Any  # float64 [S·A]

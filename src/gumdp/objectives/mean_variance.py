@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gumdp.errors import real
+from gumdp.errors import check_float
 from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.record import Separable
@@ -32,7 +32,7 @@ class MeanVariance(Objective):
 
     def __init__(self, costs: ArrayLike, weight: float) -> None:
         self.costs = cost_table("MeanVariance: costs", costs)
-        self.weight = real("MeanVariance: weight", weight, 0.0, LARGEST)
+        self.weight = check_float("MeanVariance: weight", weight, 0.0, LARGEST)
         self._centred = self.costs - 0.5 * (self.costs.min() + self.costs.max())
 
     def __repr__(self) -> str:
@@ -66,15 +66,15 @@ class MeanVariance(Objective):
 
         return cvxpy.sum(cvxpy.multiply(self.costs, d)) if self.convex else None
 
-    def fit(self, shape: Shape) -> None:
+    def check_shape(self, shape: Shape) -> None:
         match("MeanVariance: costs", self.costs, shape)
 
-    def score(self, shape: Shape) -> Any:
-        return MeanVarianceScore(self.costs.ravel(), self._centred.ravel(), self.weight)
+    def record(self, shape: Shape) -> Any:
+        return MeanVarianceRecord(self.costs.ravel(), self._centred.ravel(), self.weight)
 
 
 @record
-class MeanVarianceScore(Separable):
+class MeanVarianceRecord(Separable):
     """Σ (c + λ·b²)·x − λ·(Σ b·x)², b the centred costs."""
 
     costs: Any  # float64 [S·A]: c

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from gumdp.errors import GumdpError
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.residual import Residual
-from gumdp.objectives.squares import DiagonalScore, SquaresScore, StateDiagonalScore
+from gumdp.objectives.squares import DiagonalRecord, SquaresRecord, StateDiagonalRecord
 from gumdp.objectives.tables import number_table
 
 
@@ -128,7 +128,7 @@ class Quadratic(Objective):
         values, vectors = self._spectrum
         return cvxpy.sum_squares((np.sqrt(values)[:, None] * vectors) @ x)
 
-    def fit(self, shape: Shape) -> None:
+    def check_shape(self, shape: Shape) -> None:
         cells = shape[0] if self._states else shape[0] * shape[1]
         if self.weights.size != cells or (len(self._given) == 2 and self._given not in ((cells, cells), tuple(shape))):
             raise GumdpError(
@@ -136,13 +136,13 @@ class Quadratic(Objective):
                 + ("[S, S] or [S]." if self._states else "[S·A, S·A], and Quadratic.diagonal [S, A].")
             )
 
-    def score(self, shape: Shape) -> Any:
+    def record(self, shape: Shape) -> Any:
         pairs = shape[0] * shape[1]
         if self.matrix is None:
-            return StateDiagonalScore(self.weights, pairs) if self._states else DiagonalScore(self.weights)
+            return StateDiagonalRecord(self.weights, pairs) if self._states else DiagonalRecord(self.weights)
         values, vectors = self._spectrum
         rows = np.repeat(vectors, shape[1], axis=1) if self._states else vectors
-        return SquaresScore(rows.ravel(), np.zeros(values.size), values, values.size, pairs)
+        return SquaresRecord(rows.ravel(), np.zeros(values.size), values, values.size, pairs)
 
     def _masses(self, d: Array) -> Array:
         return np.asarray(d.sum(axis=1) if self._states else d.ravel())

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gumdp.errors import real
+from gumdp.errors import check_float
 from gumdp.objectives.base import Array, Objective, Shape
-from gumdp.objectives.squares import SquaresScore
+from gumdp.objectives.squares import SquaresRecord
 from gumdp.objectives.tables import LARGEST, cost_table, match
 
 
@@ -25,7 +25,7 @@ class Residual(Objective):
 
     def __init__(self, weights: ArrayLike, target: float) -> None:
         self.weights = cost_table("Quadratic.residual: weights", weights)
-        self.target = real("Quadratic.residual: target", target, -LARGEST, LARGEST)
+        self.target = check_float("Quadratic.residual: target", target, -LARGEST, LARGEST)
 
     def __repr__(self) -> str:
         return f"Quadratic.residual(weights of shape {self.weights.shape}, {self.target:g})"
@@ -52,11 +52,11 @@ class Residual(Objective):
 
         return cvxpy.square(cvxpy.sum(cvxpy.multiply(self.weights, d)) - self.target)
 
-    def fit(self, shape: Shape) -> None:
+    def check_shape(self, shape: Shape) -> None:
         match("Quadratic.residual: weights", self.weights, shape)
 
-    def score(self, shape: Shape) -> Any:
-        return SquaresScore(self.weights.ravel().copy(), np.array([self.target]), np.ones(1), 1, self.weights.size)
+    def record(self, shape: Shape) -> Any:
+        return SquaresRecord(self.weights.ravel().copy(), np.array([self.target]), np.ones(1), 1, self.weights.size)
 
     def _gap(self, d: Array) -> float:
         return float((self.weights * d).sum()) - self.target

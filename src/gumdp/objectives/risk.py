@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.errors import GumdpError, real
+from gumdp.errors import GumdpError, check_float
 from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.function import as_objective
 from gumdp.objectives.record import Dense, Separable
-from gumdp.objectives.statistics import Score
+from gumdp.objectives.statistics import Record
 
 LARGEST = 700.0  # exponents beyond leave the range of floating-point numbers
 
@@ -27,7 +27,7 @@ class Entropic(Objective):
 
     def __init__(self, inner: Any, beta: float) -> None:
         self.inner = as_objective(inner)
-        self.beta = real("entropic: beta", beta)
+        self.beta = check_float("entropic: beta", beta)
         if self.beta <= 0.0:
             raise GumdpError(f"entropic: beta must be positive, not {self.beta:g}.")
 
@@ -66,8 +66,8 @@ class Entropic(Objective):
         inner = self.inner.expression(d)
         return None if inner is None else cvxpy.exp(self.beta * inner)
 
-    def fit(self, shape: Shape) -> None:
-        self.inner.fit(shape)
+    def check_shape(self, shape: Shape) -> None:
+        self.inner.check_shape(shape)
         ends = self.inner.bounds(shape)
         if ends is not None and self.beta * max(np.abs(ends)) > LARGEST:
             raise GumdpError(
@@ -75,9 +75,9 @@ class Entropic(Objective):
                 "take a smaller beta, or normalized(…)."
             )
 
-    def score(self, shape: Shape) -> Any:
-        inner = self.inner.score(shape)
-        return (DenseEntropic if inner.dense() else EntropicScore)(inner, self.beta)
+    def record(self, shape: Shape) -> Any:
+        inner = self.inner.record(shape)
+        return (DenseEntropic if inner.dense() else EntropicRecord)(inner, self.beta)
 
 
 def _exp(exponent: float) -> float:
@@ -97,10 +97,10 @@ def entropic(objective: Objective | Callable[[Array], float], beta: float) -> En
 
 
 @record
-class EntropicScore(Separable):
+class EntropicRecord(Separable):
     """exp(β·f), f separable."""
 
-    inner: Score
+    inner: Record
     beta: float
 
     def count(self) -> int:
@@ -130,7 +130,7 @@ class EntropicScore(Separable):
 class DenseEntropic(Dense):
     """exp(β·f), f dense."""
 
-    inner: Score
+    inner: Record
     beta: float
 
     def value(self, d: Any) -> float:

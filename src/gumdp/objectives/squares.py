@@ -9,7 +9,7 @@ from gumdp.objectives.record import Separable
 
 
 @record
-class SquaresScore(Separable):
+class SquaresRecord(Separable):
     """Σ_m λ_m (v_m·x − k_m)². The price of a pair is its marginal cost, λ_m v_m(i) (2(v_m·x − k_m) + w·v_m(i))."""
 
     rows: Any  # float64 [M · S·A]: v
@@ -43,7 +43,7 @@ class SquaresScore(Separable):
 
 
 @record
-class DiagonalScore(Separable):
+class DiagonalRecord(Separable):
     """Σ a·x² over the pairs."""
 
     weights: Any  # float64 [S·A]: a
@@ -56,7 +56,7 @@ class DiagonalScore(Separable):
 
 
 @record
-class StateDiagonalScore(Separable):
+class StateDiagonalRecord(Separable):
     """Σ a·x² over the masses of the states. All actions of a state have the same price."""
 
     weights: Any  # float64 [S]: a

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 
-class Score(Protocol):
+class Record(Protocol):
     """A record that kernels can score occupancies with."""
 
     def count(self) -> int:

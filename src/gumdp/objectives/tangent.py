@@ -2,15 +2,15 @@
 
 A tangent record answers
 
-==================================  ====================================================================
-``tangent(d, g, factor, blur)``      adds ``factor`` times a slope at ``d`` to ``g`` and returns ``factor`` times the
-                                    constant that goes with it: f(e) ≥ constant + slope·e for every occupancy e
-``value(d)``                         f(d)
-``lift(…)``                          a better bound than the tangent's, if there is one: see ``gumdp.bounds.unsplit``
-==================================  ====================================================================
+====================================  =================================================================================
+``tangent(d, g, factor, smoothing)``  adds ``factor`` times a slope at ``d`` to ``g`` and returns ``factor`` times the
+                                      constant that goes with it: f(e) ≥ constant + slope·e for every occupancy e
+``value(d)``                          f(d)
+``unsplit(…)``                        a better bound than the tangent's, if there is one: see ``gumdp.bounds.unsplit``
+====================================  =================================================================================
 
-``d`` and ``g`` are flat, [S·A]. Where f has a kink, ``blur`` > 0 mixes the slopes on both sides, over a range of
-about ``blur`` times the objective's own range: the inequality holds as it stands, and smooth methods work.
+``d`` and ``g`` are flat, [S·A]. Where f has a kink, ``smoothing`` > 0 mixes the slopes on both sides, over a range of
+about ``smoothing`` times the objective's own range: the inequality holds as it stands, and smooth methods work.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Tangent:
 
     __slots__ = ()
 
-    def lift(self, task, first, state, o, desk, before, bound):
+    def unsplit(self, task, first, state, o, workspace, before, bound):
         return bound
 
 
@@ -45,7 +45,7 @@ class LinearTangent(Tangent):
             total += self.costs[i] * d[i]
         return total
 
-    def tangent(self, d, g, factor, blur):
+    def tangent(self, d, g, factor, smoothing):
         for i in range(d.size):
             g[i] += factor * self.costs[i]
         return 0.0
@@ -70,7 +70,7 @@ class EntropyTangent(Tangent):
     def point(self, i, slope):
         return math.exp(slope - 1.0 + self.logs[i])
 
-    def tangent(self, d, g, factor, blur):
+    def tangent(self, d, g, factor, smoothing):
         total = 0.0
         for i in range(d.size):
             m = max(d[i], LEAST)
@@ -95,7 +95,7 @@ class StateEntropyTangent(Tangent):
                 total += m * math.log(m)
         return total
 
-    def tangent(self, d, g, factor, blur):
+    def tangent(self, d, g, factor, smoothing):
         total = 0.0
         for first in range(0, d.size, self.actions):
             m = 0.0
@@ -130,7 +130,7 @@ class SquareTangent(Tangent):
     def point(self, i, slope):
         return self.target[i] + 0.5 * slope / self.weights[i] if self.weights[i] > 0.0 else 0.0
 
-    def tangent(self, d, g, factor, blur):
+    def tangent(self, d, g, factor, smoothing):
         total = 0.0
         for i in range(d.size):
             g[i] += factor * 2.0 * self.weights[i] * (d[i] - self.target[i])
@@ -155,7 +155,7 @@ class MeasureTangent(Tangent):
             total += self.factors[m] * (gap * gap)
         return total
 
-    def tangent(self, d, g, factor, blur):
+    def tangent(self, d, g, factor, smoothing):
         total = 0.0
         for m in range(self.targets.size):
             gap = -self.targets[m]
@@ -184,8 +184,8 @@ class LargestTangent(Tangent):
             most = max(most, total)
         return most
 
-    def tangent(self, d, g, factor, blur):
-        most, best, width = -math.inf, 0, blur * self.span
+    def tangent(self, d, g, factor, smoothing):
+        most, best, width = -math.inf, 0, smoothing * self.span
         for k in range(self.rows.shape[0]):
             total = 0.0
             for i in range(d.size):
@@ -233,8 +233,8 @@ class BudgetTangent(Tangent):
             value += self.penalties[k] * max(0.0, over)
         return value
 
-    def tangent(self, d, g, factor, blur):
-        constant, width = 0.0, blur * self.span
+    def tangent(self, d, g, factor, smoothing):
+        constant, width = 0.0, smoothing * self.span
         for i in range(d.size):
             g[i] += factor * self.costs[i]
         for k in range(self.budgets.size):
@@ -261,8 +261,8 @@ class SumTangent(Tangent):
     def value(self, d):
         return self.one.value(d) + self.two.value(d)
 
-    def tangent(self, d, g, factor, blur):
-        return self.one.tangent(d, g, factor, blur) + self.two.tangent(d, g, factor, blur)
+    def tangent(self, d, g, factor, smoothing):
+        return self.one.tangent(d, g, factor, smoothing) + self.two.tangent(d, g, factor, smoothing)
 
 
 @record
@@ -282,8 +282,8 @@ class AffineTangent(Tangent):
     def point(self, i, slope):
         return self.inner.point(i, slope / self.scale)
 
-    def tangent(self, d, g, factor, blur):
-        return self.inner.tangent(d, g, factor * self.scale, blur) + factor * self.shift
+    def tangent(self, d, g, factor, smoothing):
+        return self.inner.tangent(d, g, factor * self.scale, smoothing) + factor * self.shift
 
 
 @record
@@ -296,10 +296,10 @@ class ExponentialTangent(Tangent):
     def value(self, d):
         return math.exp(self.beta * self.inner.value(d))
 
-    def tangent(self, d, g, factor, blur):
+    def tangent(self, d, g, factor, smoothing):
         x = self.beta * self.inner.value(d)
         top = factor * math.exp(x)
-        return top * (1.0 - x) + self.inner.tangent(d, g, top * self.beta, blur)
+        return top * (1.0 - x) + self.inner.tangent(d, g, top * self.beta, smoothing)
 
 
 @record
@@ -313,7 +313,7 @@ class PythonTangent(Tangent):
     def value(self, d):
         return python_value(self.worth, d)
 
-    def tangent(self, d, g, factor, blur):
+    def tangent(self, d, g, factor, smoothing):
         constant = python_value(self.slope, d)
         for i in range(d.size):
             g[i] += factor * self.left[i]

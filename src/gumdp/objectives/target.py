@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gumdp.errors import real
+from gumdp.errors import check_float
 from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.record import Separable
@@ -33,7 +33,7 @@ class Target(Objective):
 
     def __init__(self, costs: ArrayLike, budget: float) -> None:
         self.costs = cost_table("Target: costs", costs)
-        self.budget = real("Target: budget", budget, -LARGEST, LARGEST)
+        self.budget = check_float("Target: budget", budget, -LARGEST, LARGEST)
         self.limit = self.budget + TOLERANCE * max(abs(self.budget), float(np.abs(self.costs).max()))
 
     def __repr__(self) -> str:
@@ -45,15 +45,15 @@ class Target(Objective):
     def bounds(self, shape: Shape) -> tuple[float, float]:
         return 0.0, 1.0
 
-    def fit(self, shape: Shape) -> None:
+    def check_shape(self, shape: Shape) -> None:
         match("Target: costs", self.costs, shape)
 
-    def score(self, shape: Shape) -> Any:
-        return TargetScore(self.costs.ravel(), self.limit)
+    def record(self, shape: Shape) -> Any:
+        return TargetRecord(self.costs.ravel(), self.limit)
 
 
 @record
-class TargetScore(Separable):
+class TargetRecord(Separable):
     """Whether the sum of c·x exceeds the limit."""
 
     costs: Any  # float64 [S·A]

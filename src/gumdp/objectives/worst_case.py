@@ -52,18 +52,18 @@ class WorstCase(Objective):
 
         return cvxpy.max(self.costs.reshape(len(self.costs), -1) @ cvxpy.vec(d, order="C"))
 
-    def fit(self, shape: Shape) -> None:
+    def check_shape(self, shape: Shape) -> None:
         match("WorstCase: costs", self.costs, shape)
 
-    def score(self, shape: Shape) -> Any:
-        return WorstCaseScore(self.costs.ravel(), len(self.costs), shape[0] * shape[1])
+    def record(self, shape: Shape) -> Any:
+        return WorstCaseRecord(self.costs.ravel(), len(self.costs), shape[0] * shape[1])
 
     def _each(self, d: Array) -> Array:
         return np.asarray((self.costs * d).sum(axis=(1, 2)))
 
 
 @record
-class WorstCaseScore(Separable):
+class WorstCaseRecord(Separable):
     """The largest of K sums of c·x. The price of a pair is what the largest would grow by."""
 
     costs: Any  # float64 [K · S·A]

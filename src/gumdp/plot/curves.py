@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gumdp import statistics
-from gumdp.errors import GumdpError, array_of_numbers, real
+from gumdp.errors import GumdpError, array_of_numbers, check_float
 from gumdp.objectives.base import Array
 from gumdp.plot.ink import MARKERS, Axes, axes, clean, colour, draw_levels, legend_above
 from gumdp.results import Evaluation
@@ -37,7 +37,7 @@ def budget(
     """
     if not isinstance(curves, Mapping) or not curves or not all(isinstance(c, Mapping) and c for c in curves.values()):
         raise GumdpError("plot.budget: curves must be like {'ours': {10: evaluation, 100: evaluation}}.")
-    ax, level = axes(ax, 5.6, 3.6), real("plot.budget: level", level, 0.0, 1.0)
+    ax, level = axes(ax, 5.6, 3.6), check_float("plot.budget: level", level, 0.0, 1.0)
     for k, (name, curve) in enumerate(curves.items()):
         budgets = sorted(curve)
         rows = [_values("plot.budget", curve[b]) for b in budgets]
@@ -77,7 +77,7 @@ def comparison(
     """
     if not isinstance(results, Mapping) or not results:
         raise GumdpError("plot.comparison: results must be evaluations by label, like {'random': evaluation}.")
-    ax, level = axes(ax, 6.4, 0.9 + 0.62 * len(results)), real("plot.comparison: level", level, 0.0, 1.0)
+    ax, level = axes(ax, 6.4, 0.9 + 0.62 * len(results)), check_float("plot.comparison: level", level, 0.0, 1.0)
     for k, result in enumerate(results.values()):
         values = _values("plot.comparison", result)
         dots = values[:MOST_DOTS]

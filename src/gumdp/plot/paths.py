@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.errors import GumdpError, whole
+from gumdp.errors import GumdpError, check_int
 from gumdp.models.base import Model
 from gumdp.plot.ink import FAINT, MARKERS, Axes, action_label, axes, clean, colour, legend_above, state_label
 from gumdp.problem import Problem
@@ -56,7 +56,7 @@ def trajectory(problem: Problem, trial: Trial, ax: Axes | None = None, *, dimens
 
 
 def _dimension(dimension: int, count: int) -> int:
-    number = whole("plot.trajectory: dimension", dimension, 0)
+    number = check_int("plot.trajectory: dimension", dimension, 0)
     if number >= count:
         raise GumdpError(f"plot.trajectory: dimension must be below {count}, the numbers in a state, not {number}.")
     return number

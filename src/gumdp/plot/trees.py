@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gumdp.errors import GumdpError, real, whole
+from gumdp.errors import GumdpError, check_float, check_int
 from gumdp.models.base import Model
 from gumdp.plot.ink import Axes, action_label, axes, model_of, state_label
 from gumdp.search.view import SearchTree
@@ -47,8 +47,8 @@ def tree(search: SearchTree, model: Model, ax: Axes | None = None, depth: int = 
     """
     if not isinstance(search, SearchTree):
         raise GumdpError("plot.tree: search must be decision.tree of a planner MCTS(keep_tree=True).")
-    world, levels = model_of(model), whole("plot.tree: depth", depth, 1)
-    least = real("plot.tree: share", share, 0.0, 1.0)
+    world, levels = model_of(model), check_int("plot.tree: depth", depth, 1)
+    least = check_float("plot.tree: share", share, 0.0, 1.0)
     total = max(1, int(search.visits[0].sum()))
     root = _Box(state_label(world, int(search.label[0])), True, 1.0, float("nan"))
     _grow(root, search, world, 0, levels, least, total)

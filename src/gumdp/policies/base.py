@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gumdp.counts.running import commit, new_ledger, open_ledger, worth
-from gumdp.errors import GumdpError, expect, whole
+from gumdp.counts.running import commit, new_running, refresh, worth
+from gumdp.errors import GumdpError, check_int, check_type
 from gumdp.jit.callback import reraise
 from gumdp.policies.play import choose_once, play
 from gumdp.problem import Problem
@@ -32,8 +32,8 @@ class Policy(ABC):
         self.cell = 0  # of the last state seen
         self._pending: tuple[int, int] | None = None  # (cell, action) of the last step
         self._last_action = -1  # of the last step that is settled
-        self._ledger = new_ledger(problem.score, problem.shape, problem.steps)
-        self._ledgers = [self._ledger]  # a search on several threads has one for each
+        self._running = new_running(problem.record, problem.shape, problem.steps)
+        self._runnings = [self._running]  # a search on several threads has one for each
         self.stop = np.zeros(1, np.uint8)  # set from outside, it ends a decision early, with a KeyboardInterrupt
 
     def act(self, state: Any) -> Decision:
@@ -42,15 +42,15 @@ class Policy(ABC):
             raise GumdpError(f"the trial is over after {self.problem.steps} steps; start a new policy.")
         s = self.problem.model.state(state)
         self._settle_pending()
-        self.cell = int(self.problem.model.world().cell(s))
+        self.cell = int(self.problem.model.compiled().cell(s))
         try:
             decision = self.decide(s)
             reraise()
             if self.stop[0]:
                 raise KeyboardInterrupt
         except BaseException:
-            for ledger in self._ledgers:
-                open_ledger(self.problem.score, ledger)
+            for running in self._runnings:
+                refresh(self.problem.record, running)
             reraise()
             raise
         self._pending = (self.cell, decision.action)
@@ -65,7 +65,7 @@ class Policy(ABC):
         """The action that was really taken in the last step was ``action``."""
         if self._pending is None:
             raise GumdpError("nothing was done yet: call act(state) first.")
-        number = whole("action", action, 0)
+        number = check_int("action", action, 0)
         if number >= self.problem.shape[1]:
             raise GumdpError(f"action must be below {self.problem.shape[1]}, the number of actions, not {number}.")
         allowed = self.problem.model.available
@@ -77,13 +77,13 @@ class Policy(ABC):
     def occupancy(self) -> Array:
         """The running occupancy [S, A] of what happened so far, summing to the weight of the steps made."""
         self._settle_pending()
-        pairs: Array = self._ledger.root[: self._ledger.pairs]
+        pairs: Array = self._running.root[: self._running.pairs]
         return pairs.reshape(self.problem.shape).copy()
 
     def worth(self) -> float:
         """The objective at the running occupancy: the trial's value, once it is over."""
         self._settle_pending()
-        value = float(worth(self.problem.score, self._ledger))
+        value = float(worth(self.problem.record, self._running))
         reraise()
         return value
 
@@ -91,8 +91,8 @@ class Policy(ABC):
         if self._pending is not None:
             cell, action = self._pending
             weight = self.problem.weights[self.t - 1]
-            for ledger in self._ledgers:
-                commit(self.problem.score, ledger, cell, action, self.problem.shape[1], weight)
+            for running in self._runnings:
+                commit(self.problem.record, running, cell, action, self.problem.shape[1], weight)
             self._pending, self._last_action = None, action
 
 
@@ -115,7 +115,7 @@ class Planner(ABC):
         >>> policy.act(0).action in (0, 1)
         True
         """
-        expect("problem", problem, Problem)
+        check_type("problem", problem, Problem)
         return self.bind(problem, streams(seed)[0, 1])
 
     @abstractmethod
@@ -140,10 +140,10 @@ class ActorPlanner(Planner):
         return _ActorPolicy(problem, dice, self.actor(problem))
 
     def trials(self, problem: Problem, seeds: Seeds, stop: NDArray[np.uint8]) -> Array:
-        ledger = new_ledger(problem.score, problem.shape, problem.steps)
+        running = new_running(problem.record, problem.shape, problem.steps)
         values = np.full(len(seeds), np.nan)
         play(
-            problem.model.world(), problem.score, self.actor(problem), ledger,
+            problem.model.compiled(), problem.record, self.actor(problem), running,
             problem.weights, problem.horizon, seeds, values, stop,
         )  # fmt: skip
         reraise()
@@ -156,9 +156,9 @@ class _ActorPolicy(Policy):
         self._actor = actor
 
     def decide(self, state: Any) -> Decision:
-        problem, ledger = self.problem, self._ledger
+        problem, running = self.problem, self._running
         rng, action = choose_once(
-            problem.model.world(), problem.score, self._actor, ledger, state, np.uint64(self.t % problem.horizon),
+            problem.model.compiled(), problem.record, self._actor, running, state, np.uint64(self.t % problem.horizon),
             problem.weights[self.t], self.rng,
         )  # fmt: skip
         self.rng = np.uint64(rng)

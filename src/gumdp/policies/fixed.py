@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gumdp.errors import GumdpError, array_of_numbers, real
+from gumdp.errors import GumdpError, array_of_numbers, check_float
 from gumdp.occupancy import check_policy
 from gumdp.policies.base import ActorPlanner
 from gumdp.policies.rollout import Cheapest, Lottery, Uniform
@@ -70,7 +70,7 @@ class Greedy(ActorPlanner):
     """
 
     def __init__(self, randomness: float = 0.0) -> None:
-        self.randomness = real("Greedy: randomness", randomness, 0.0, 1.0)
+        self.randomness = check_float("Greedy: randomness", randomness, 0.0, 1.0)
 
     def __repr__(self) -> str:
         return f"Greedy(randomness={self.randomness:g})" if self.randomness else "Greedy()"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.errors import GumdpError, unknown, whole
+from gumdp.errors import GumdpError, check_int, unknown
 from gumdp.jit.callback import original_errors
 from gumdp.models.base import Model
 from gumdp.models.gymnasium.adapter import actions_of, open_environment, read_number, title
@@ -62,7 +62,7 @@ def play(
     ours = isinstance(env, str)
     env = open_environment(env, **({"max_episode_steps": problem.horizon} if ours else {}))
     try:
-        seeds = streams(seed, first=whole("trial", trial, 0))[0]
+        seeds = streams(seed, first=check_int("trial", trial, 0))[0]
         run = _Run(env, problem, planner, seeds, at_limit, bool(frames))
         run.play(on_decision)
         return run.report(planner, int(seed), int(trial))
@@ -203,7 +203,7 @@ def likelihood(model: Model, state: Any, action: int, after: Any, t: int) -> flo
     if isinstance(model, Tabular):
         successors, probabilities = model.row(int(state), action)
         return float(probabilities[successors == int(after)].sum())
-    world, s = model.world(), model.state(state)
+    world, s = model.compiled(), model.state(state)
     cell = int(world.cell(model.state(after)))
     seeds = np.random.SeedSequence(t).generate_state(SAMPLES, np.uint64)
     cells = [int(world.cell(next_state(world, s, np.uint64(action), np.uint64(x)))) for x in seeds]

@@ -10,7 +10,7 @@ import numpy as np
 from gumdp.bounds.bound import lower_bound
 from gumdp.bounds.history_tree import JensenTree
 from gumdp.bounds.intervals import bernstein_margin, student_margin
-from gumdp.errors import GumdpError, expect, real, unknown, whole
+from gumdp.errors import GumdpError, check_float, check_int, check_type, unknown
 from gumdp.models.tabular import Tabular
 from gumdp.objectives.base import Array
 from gumdp.policies.base import ActorPlanner, Planner
@@ -61,20 +61,20 @@ def certify(
     (True, True)
     """
     began = time.perf_counter()
-    expect("problem", problem, Problem)
-    expect("planner", planner, Planner)
-    doubt = 1.0 - real("certify: level", level, 0.0, 1.0)
+    check_type("problem", problem, Problem)
+    check_type("planner", planner, Planner)
+    doubt = 1.0 - check_float("certify: level", level, 0.0, 1.0)
     if not 0.0 < doubt < 1.0:
         raise GumdpError(f"certify: level must be between 0 and 1, not {level:g}.")
     if interval not in INTERVALS:
         raise unknown("interval of certify", interval, INTERVALS)
-    whole("certify: trials", trials, 2)
+    check_int("certify: trials", trials, 2)
     if bound is None:
         sampled = 1.0 - doubt / 2.0
         bound = lower_bound(
             problem, time_limit=time_limit, nodes=nodes, level=sampled, seed=seed, progress=on_bound
         )  # fmt: skip
-    expect("bound", bound, Bound)
+    check_type("bound", bound, Bound)
     left = doubt - (1.0 - bound.level)
     if not left > 0.0:
         raise GumdpError(f"certify: the bound holds with {100 * bound.level:g} % only; ask for a lower level.")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gumdp import statistics
-from gumdp.errors import GumdpError, real
+from gumdp.errors import GumdpError, check_float
 from gumdp.results import Array, Evaluation
 
 
@@ -36,7 +36,7 @@ class Comparison:
         >>> compare([1.0, 2.0, 3.0, 4.0], [1.1, 2.0, 3.1, 4.0]).p_not_worse(0.5) < 0.01
         True
         """
-        return _t_test(self.differences - real("margin", margin, 0.0), "less")
+        return _t_test(self.differences - check_float("margin", margin, 0.0), "less")
 
     def __str__(self) -> str:
         low, high = self.interval
@@ -60,7 +60,7 @@ def compare(a: Any, b: Any, level: float = 0.9) -> Comparison:
     from scipy import stats  # takes half a second to import
 
     x, y = _paired(a, b)
-    level = real("level", level, 0.0, 1.0)
+    level = check_float("level", level, 0.0, 1.0)
     d = x - y
     spread = float(d.std(ddof=1)) if d.size > 1 else 0.0
     mean = float(d.mean())

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.average.rest_kernels import new_desk
+from gumdp.average.rest_kernels import new_workspace
 from gumdp.bounds.history_tree import JensenTree
 from gumdp.bounds.history_tree_kernels import Rules
 from gumdp.jit.callback import reraise
@@ -52,12 +52,12 @@ class Controlled(Planner):
 
     def _luck(self, states: Any, actions: Any) -> float:
         problem, tools = self.tools.problem, self.tools
-        desk = new_desk(problem.shape, problem.steps)
-        desk.slope[:], desk.constant[0] = self.slope, self.constant
-        rules = Rules(ROUNDS, 1e-5 * tools.scale, tools.blur())
+        workspace = new_workspace(problem.shape, problem.steps)
+        workspace.slope[:], workspace.constant[0] = self.slope, self.constant
+        rules = Rules(ROUNDS, 1e-5 * tools.scale, tools.smoothing())
         cells = problem.shape[0] * problem.shape[1]
         total = luck(
-            tools.tangents.record, tools.task, states, actions, np.zeros(cells), np.zeros(cells), desk, rules,
+            tools.tangents.record, tools.task, states, actions, np.zeros(cells), np.zeros(cells), workspace, rules,
             self.steps,
         )  # fmt: skip
         reraise()

@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from gumdp.errors import GumdpError, real, unknown, whole
+from gumdp.errors import GumdpError, check_float, check_int, unknown
 from gumdp.models.simulator import Simulator
 from gumdp.policies.play import next_state, start_state
 from gumdp.problem import Problem
@@ -61,7 +61,7 @@ class OccupancyEnv(gymnasium.Env[dict[str, Any], np.int64]):  # type: ignore[mis
             raise GumdpError(f"OccupancyEnv: nothing is drawn, so that render_mode must be None, not {render_mode!r}.")
         self.problem = problem
         self.shaping = shaping == "progress"
-        self.discount = real("OccupancyEnv: discount", discount, 0.0, 1.0)
+        self.discount = check_float("OccupancyEnv: discount", discount, 0.0, 1.0)
         self.render_mode = render_mode
         self.action_space = spaces.Discrete(problem.shape[1])
         self.observation_space = spaces.Dict(
@@ -71,7 +71,7 @@ class OccupancyEnv(gymnasium.Env[dict[str, Any], np.int64]):  # type: ignore[mis
                 "time": spaces.Discrete(problem.steps + 1),
             }
         )
-        self._world = problem.model.world()
+        self._world = problem.model.compiled()
         self._state: Any = None
         self._time = problem.steps
         self._occupancy = np.zeros(problem.shape)
@@ -88,7 +88,7 @@ class OccupancyEnv(gymnasium.Env[dict[str, Any], np.int64]):  # type: ignore[mis
     def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         if self._time >= self.problem.steps:
             raise GumdpError("OccupancyEnv: there is no trial under way; call reset first.")
-        number = whole("OccupancyEnv: action", action, 0)
+        number = check_int("OccupancyEnv: action", action, 0)
         if not self.action_space.contains(number):
             raise GumdpError(f"OccupancyEnv: action must be below {self.problem.shape[1]}, not {number}.")
         allowed = self.problem.model.available

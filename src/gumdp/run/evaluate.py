@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gumdp.errors import GumdpError, expect, whole
+from gumdp.errors import GumdpError, check_int, check_type
 from gumdp.jit.callback import original_errors
 from gumdp.objectives.risk import Entropic
 from gumdp.policies.base import Planner
@@ -40,9 +40,9 @@ def run_trial(
     >>> bool(abs(trial.occupancy.sum() - 1) < 1e-12)
     True
     """
-    expect("problem", problem, Problem)
-    expect("planner", planner, Planner)
-    seeds = streams(seed, first=whole("trial", trial, 0))[0]
+    check_type("problem", problem, Problem)
+    check_type("planner", planner, Planner)
+    seeds = streams(seed, first=check_int("trial", trial, 0))[0]
     return play_trial(problem, planner, seeds, seed=int(seed), trial=int(trial), on_decision=on_decision)
 
 
@@ -60,7 +60,7 @@ def play_trial(
     """Play the trial of the two generator states ``seeds``, a decision at a time, unless ``stop[0]`` is set."""
     began = time.perf_counter()
     model, world = problem.model, np.uint64(seeds[0])
-    record = model.world()
+    record = model.compiled()
     policy = planner.bind(problem, seeds[1])
     if stop is not None:
         policy.stop = stop
@@ -110,10 +110,10 @@ def evaluate(
     >>> bool(0.07 < result.mean < 0.10)
     True
     """
-    expect("problem", problem, Problem)
-    expect("planner", planner, Planner)
-    count = whole("trials", trials, 1)
-    threads = whole("workers", workers, 1) if workers is not None else os.cpu_count() or 1
+    check_type("problem", problem, Problem)
+    check_type("planner", planner, Planner)
+    count = check_int("trials", trials, 1)
+    threads = check_int("workers", workers, 1) if workers is not None else os.cpu_count() or 1
     began = time.perf_counter()
     values = np.full(count, np.nan)
     for part, result in over_threads(problem, planner, streams(seed, count), threads):

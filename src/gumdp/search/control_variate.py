@@ -32,7 +32,7 @@ def forecast(problem: Problem, policy: Array | None = None) -> Any:
     (6, Blind(cells=0))
     """
     model = problem.model
-    if not isinstance(model, Tabular) or problem.score.dense():
+    if not isinstance(model, Tabular) or problem.record.dense():
         return Blind(0)
     table = uniform(model) if policy is None else policy
     table = np.ascontiguousarray(table if table.ndim == 3 else table[None], float)
@@ -57,7 +57,7 @@ def _compute(problem: Problem, model: Tabular, policy: Array) -> Forecast | None
     first = np.empty((times, states, cells))
     second = np.empty_like(first)
     fill_moments(chain_of(model), policy, problem.weights, problem.horizon, start, first, second)
-    count = problem.score.count()
+    count = problem.record.count()
     return Forecast(
         start=start, states=states, cells=cells, first=first.ravel(), second=second.ravel(), slope=np.zeros(cells),
         curve=np.zeros(cells), pieces=np.zeros(2 * count * cells), swing=np.zeros(count), sums=np.zeros(places),
@@ -76,7 +76,7 @@ def span(problem: Problem) -> tuple[int, int]:
     >>> span(gumdp.zoo.load("patrol", rows=2, columns=3))  # 6 squares, 5 actions, and the entropy of squares
     (30, 6)
     """
-    objective, pairs = problem.score, problem.shape[0] * problem.shape[1]
+    objective, pairs = problem.record, problem.shape[0] * problem.shape[1]
     cells = np.arange(pairs + (problem.shape[0] if objective.grouped() else 0), dtype=np.uint64)
     some = (0.0, 0.1, 0.35, 0.8)
     seen = [

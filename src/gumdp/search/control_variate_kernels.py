@@ -8,12 +8,13 @@ it is and takes most of the noise away.
 
 A forecast answers
 
-==================================================  ===================================================================
-``foresee(objective, ledger, s, t)``                 lay the function, at the start of the decision in ``s`` at ``t``
-``expect(objective, ledger, weights, t0, s, t, n)``  its expectation, for a rollout from ``s`` at ``t`` on, when the
+===================================================  ==================================================================
+``foresee(objective, running, s, t)``                 lay the function, at the start of the decision in ``s`` at ``t``
+``expect(objective, running, weights, t0, s, t, n)``  its expectation, for a rollout from ``s`` at ``t`` on, when the
                                                      search has put ``n`` entries on the path since ``t0``
-``adjust(ledger, changed, expected, value)``         a return without its luck, after ``settle`` found ``changed`` cells
-==================================================  ===================================================================
+``adjust(running, changed, expected, value)``         a return without its luck, after ``settle`` found ``changed``
+                                                     entries
+===================================================  ==================================================================
 """
 
 from __future__ import annotations
@@ -82,13 +83,13 @@ class Blind:
 
     cells: int  # that it looks at: 0; a record needs a field
 
-    def foresee(self, objective, ledger, s, t):
+    def foresee(self, objective, running, s, t):
         return 0
 
-    def expect(self, objective, ledger, weights, t0, s, t, length):
+    def expect(self, objective, running, weights, t0, s, t, length):
         return 0.0
 
-    def adjust(self, ledger, changed, expected, value):
+    def adjust(self, running, changed, expected, value):
         return value
 
 
@@ -106,17 +107,17 @@ def knots(mean, square):
 
 
 @part
-def lay(forecast, objective, ledger, m, at):
+def lay(forecast, objective, running, m, at):
     """Lay quadratics along the terms of statistic ``m``, for rollouts whose moments are at ``at``.
 
-    Leaves in ``ledger.z`` what the statistic can be expected to be, and in ``swing`` how far it varies.
+    Leaves in ``running.z`` what the statistic can be expected to be, and in ``swing`` how far it varies.
     """
     cells = u64(forecast.cells)
-    z, swing = ledger.z_root[m], 0.0
+    z, swing = running.z_root[m], 0.0
     i = u64(0)
     while i < cells:
         c = u64(forecast.start) + i
-        held, mean, square = ledger.root[c], forecast.first[at + i], forecast.second[at + i]
+        held, mean, square = running.root[c], forecast.first[at + i], forecast.second[at + i]
         slope, curve = 0.0, 0.0
         if mean > 0.0:
             low, middle, high = knots(mean, square)
@@ -127,26 +128,26 @@ def lay(forecast, objective, ledger, m, at):
             curve = (one - 2.0 * two + three) / (2.0 * width * width)
             slope = (three - one) / (2.0 * width) - 2.0 * curve * middle
             z += two + slope * (mean - middle) + curve * (square - middle * middle)
-            z -= ledger.base[m * u64(ledger.root.size) + c]
+            z -= running.base[m * u64(running.root.size) + c]
             swing += (three - one) * (three - one)
         forecast.pieces[u64(2) * m * cells + i] = slope
         forecast.pieces[(u64(2) * m + u64(1)) * cells + i] = curve
         i += u64(1)
-    ledger.z[m] = z
+    running.z[m] = z
     forecast.swing[m] = 0.5 * math.sqrt(swing)
 
 
 @part
-def rate_of(forecast, objective, ledger, m):
+def rate_of(forecast, objective, running, m):
     """How fast the objective changes with statistic ``m``, over as far as that varies; 0 if there is no telling."""
-    z, swing = ledger.z[m], forecast.swing[m]
+    z, swing = running.z[m], forecast.swing[m]
     rate = 0.0
     if swing > 0.0:
-        ledger.z[m] = z + swing
-        above = objective.combine(ledger.z, 0)
-        ledger.z[m] = z - swing
-        rate = (above - objective.combine(ledger.z, 0)) / (2.0 * swing)
-        ledger.z[m] = z
+        running.z[m] = z + swing
+        above = objective.combine(running.z, 0)
+        running.z[m] = z - swing
+        rate = (above - objective.combine(running.z, 0)) / (2.0 * swing)
+        running.z[m] = z
     return rate if np.isfinite(rate) else 0.0
 
 
@@ -168,7 +169,7 @@ class Forecast:
     serial: Any  # int64 [1]: the number of the decision
     fit: Any  # float64 [8]: what decides on the factor, see adjust
 
-    def foresee(self, objective, ledger, s, t):
+    def foresee(self, objective, running, s, t):
         cells, count = u64(self.cells), u64(objective.count())
         i = u64(0)
         while i < cells:
@@ -177,11 +178,11 @@ class Forecast:
             i += u64(1)
         m = u64(0)
         while m < count:
-            lay(self, objective, ledger, m, (t * u64(self.states) + s) * cells)
+            lay(self, objective, running, m, (t * u64(self.states) + s) * cells)
             m += u64(1)
         m = u64(0)
         while m < count:
-            rate = rate_of(self, objective, ledger, m)
+            rate = rate_of(self, objective, running, m)
             at = u64(2) * m * cells
             i = u64(0)
             while i < cells:
@@ -198,7 +199,7 @@ class Forecast:
         self.serial[0] += 1
         return 0
 
-    def expect(self, objective, ledger, weights, t0, s, t, length):
+    def expect(self, objective, running, weights, t0, s, t, length):
         start, cells, place = u64(self.start), u64(self.cells), t * u64(self.states) + s
         at = place * cells
         if self.stamps[place] != self.serial[0]:
@@ -212,16 +213,16 @@ class Forecast:
         expected = self.sums[place]
         k = u64(0)
         while k < length:  # y·(slope + curve·(y + 2X)), y being the sum of the weights of some of these visits
-            c = u64(ledger.path[k])
+            c = u64(running.path[k])
             if start <= c < start + cells:
                 i = c - start
                 w = weights[t0 + (k >> u64(1) if objective.grouped() else k)]
-                y = ledger.d[c] - ledger.root[c]
+                y = running.d[c] - running.root[c]
                 expected += w * (self.slope[i] + self.curve[i] * (y + 2.0 * self.first[at + i]))
             k += u64(1)
         return expected
 
-    def adjust(self, ledger, changed, expected, value):
+    def adjust(self, running, changed, expected, value):
         """Take off the excess, times a factor: what the regression of returns on excesses says so far.
 
         ``fit`` has their co-moment, the excesses' second moment and the number of returns: first those of decisions
@@ -230,10 +231,10 @@ class Forecast:
         start, end, excess = u64(self.start), u64(self.start) + u64(self.cells), -expected
         j = u64(0)
         while j < changed:
-            c = u64(ledger.touched[j])
+            c = u64(running.touched[j])
             if start <= c < end:
                 i = c - start
-                y = ledger.mass[j] - ledger.root[c]
+                y = running.mass[j] - running.root[c]
                 excess += y * (self.slope[i] + self.curve[i] * y)
             j += u64(1)
         fit = self.fit

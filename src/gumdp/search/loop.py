@@ -102,7 +102,7 @@ def add_node(tree, node, label, phase):
         tree.child[e] = -1
         tree.visits[e] = 0
         tree.mean[e] = 0.0
-        tree.doubt[e] = 0.0
+        tree.inverse_root[e] = 0.0
         e += u64(1)
     tree.sibling[node] = -1
     tree.label[node] = label
@@ -168,7 +168,7 @@ def root_log(tables, n):
 
 
 @part
-def untried(model, objective, actor, ledger, tree, rules, node, s, w, draw):
+def untried(model, objective, actor, running, tree, rules, node, s, w, draw):
     """An action that was never tried, or ``actions``: the cheapest, or the first from a random place on."""
     actions = u64(tree.squares.size)
     first, cell = node * actions, u64(model.cell(s)) * actions
@@ -177,7 +177,7 @@ def untried(model, objective, actor, ledger, tree, rules, node, s, w, draw):
         if tree.visits[first + a] == 0 and model.allowed(s, a):
             if not (rules.ordered and actor.tracks()):
                 return a
-            cost = cost_of(objective, ledger.d, ledger.z, cell + a, w)
+            cost = cost_of(objective, running.d, running.z, cell + a, w)
             if cost < lowest or best == actions:
                 best, lowest = a, cost
         a += u64(1)
@@ -187,13 +187,13 @@ def untried(model, objective, actor, ledger, tree, rules, node, s, w, draw):
 
 
 @part
-def select(model, objective, actor, ledger, tree, tables, rules, node, s, w, width, draw):
+def select(model, objective, actor, running, tree, tables, rules, node, s, w, width, draw):
     """The action to try: one that never was; else the one of least lower confidence bound."""
     actions = u64(tree.squares.size)
     first = node * actions
     plays = u64(tree.plays[node])
     if plays < actions:
-        a = untried(model, objective, actor, ledger, tree, rules, node, s, w, draw)
+        a = untried(model, objective, actor, running, tree, rules, node, s, w, draw)
         if a < actions:
             return a
     bonus = width * root_log(tables, plays)
@@ -202,7 +202,7 @@ def select(model, objective, actor, ledger, tree, tables, rules, node, s, w, wid
     a = u64(0)
     while a < actions:
         if model.allowed(s, a):
-            bound = tree.mean[first + a] - bonus * tree.doubt[first + a]
+            bound = tree.mean[first + a] - bonus * tree.inverse_root[first + a]
             if bound < lowest:
                 lowest = bound
                 best = a
@@ -228,7 +228,7 @@ def back_up(tree, tables, depth, value):
         n = u64(tree.visits[e] + 1)
         tree.visits[e] = n
         tree.mean[e] += (value - tree.mean[e]) * inverse(tables, n)
-        tree.doubt[e] = inverse_root(tables, n)
+        tree.inverse_root[e] = inverse_root(tables, n)
         tree.plays[u64(tree.nodes[j])] += 1
         j += u64(1)
     if tree.seen[0] == 0.0:
@@ -262,7 +262,7 @@ def spread(rng, k):
 
 @kernel
 def search(
-    model, objective, actor, forecast, ledger, tree, tables, rules, weights, horizon, root, t0, iterations, rng, stop
+    model, objective, actor, forecast, running, tree, tables, rules, weights, horizon, root, t0, iterations, rng, stop
 ):
     """Run ``iterations`` iterations from state ``root`` at step ``t0``.
 
@@ -275,20 +275,20 @@ def search(
     if tree.size[0] == 1:
         tree.phase[0] = low(mix(rng))
     if tree.seen[0] == 0.0:
-        forecast.foresee(objective, ledger, root, t0)
+        forecast.foresee(objective, running, root, t0)
     for _ in range(iterations):
         if stop[0] != 0:
             return STOPPED, rng
         s = model.restore(root)
         t, pause, node, depth, length = t0, first_pause, u64(0), u64(0), u64(0)
         if actor.tracks() and objective.tracks():
-            recall(ledger)
+            recall(running)
         width = width_of(tree, rules)
         chance = rng
         while t < end:
             chance = advance(chance)
             bits = mix(chance)
-            a = select(model, objective, actor, ledger, tree, tables, rules, node, s, weights[t], width, high(bits))
+            a = select(model, objective, actor, running, tree, tables, rules, node, s, weights[t], width, high(bits))
             edge = node * actions + a
             if rules.paired and depth == u64(0):
                 chance = spread(rng, u64(tree.fresh[a]))
@@ -296,7 +296,7 @@ def search(
             tree.edges[depth] = edge
             tree.nodes[depth] = node
             depth += u64(1)
-            length = visit(objective, actor, ledger, u64(model.cell(s)), a, weights[t], length)
+            length = visit(objective, actor, running, u64(model.cell(s)), a, weights[t], length)
             t += u64(1)
             if t == end:
                 break
@@ -314,12 +314,12 @@ def search(
                 break
             node = u64(child)
         tree.size[1] = max(tree.size[1], np.int64(depth))
-        expected = forecast.expect(objective, ledger, weights, t0, s, t, length)
-        length, chance = rollout(model, objective, actor, ledger, weights, horizon, s, t, pause, length, chance)
-        value, changed = settle(objective, ledger, length)
+        expected = forecast.expect(objective, running, weights, t0, s, t, length)
+        length, chance = rollout(model, objective, actor, running, weights, horizon, s, t, pause, length, chance)
+        value, changed = settle(objective, running, length)
         if not np.isfinite(value):
             return NOT_A_NUMBER, rng
-        back_up(tree, tables, depth, forecast.adjust(ledger, changed, expected, value))
+        back_up(tree, tables, depth, forecast.adjust(running, changed, expected, value))
         rng = rng if rules.paired else chance
     return DONE, rng
 
@@ -364,7 +364,7 @@ def reroot(tree, spare, action, label):
             mine, theirs = k * actions + a, old * actions + a
             spare.visits[mine] = tree.visits[theirs]
             spare.mean[mine] = tree.mean[theirs]
-            spare.doubt[mine] = tree.doubt[theirs]
+            spare.inverse_root[mine] = tree.inverse_root[theirs]
             spare.child[mine] = -1
             node = tree.child[theirs]
             while node >= 0:
@@ -390,7 +390,7 @@ def copy_tree(tree, larger):
     larger.child[:edges] = tree.child[:edges]
     larger.visits[:edges] = tree.visits[:edges]
     larger.mean[:edges] = tree.mean[:edges]
-    larger.doubt[:edges] = tree.doubt[:edges]
+    larger.inverse_root[:edges] = tree.inverse_root[:edges]
     larger.sibling[:n] = tree.sibling[:n]
     larger.label[:n] = tree.label[:n]
     larger.phase[:n] = tree.phase[:n]
@@ -411,11 +411,11 @@ def make_room(tree, iterations):
 
 @kernel
 def plan_trial(
-    model, objective, actor, forecast, ledger, tree, spare, tables, rules, weights, horizon, iterations, seeds, stop
+    model, objective, actor, forecast, running, tree, spare, tables, rules, weights, horizon, iterations, seeds, stop
 ):
     """Play one trial from the generator states ``seeds`` = (world, search).
 
-    Afterwards ``ledger.root`` is its occupancy and ``ledger.path`` its pairs. Returns a status and the value.
+    Afterwards ``running.root`` is its occupancy and ``running.path`` its pairs. Returns a status and the value.
     """
     world, rng = u64(seeds[0]), u64(seeds[1])
     actions, horizon = u64(actor.actions), u64(horizon)
@@ -427,14 +427,14 @@ def plan_trial(
         make_room(tree, iterations)
         forget(tree)
         status, rng = search(
-            model, objective, actor, forecast, ledger, tree, tables, rules, weights, horizon, s, t, iterations, rng,
+            model, objective, actor, forecast, running, tree, tables, rules, weights, horizon, s, t, iterations, rng,
             stop,
         )  # fmt: skip
         if status != DONE:
             return status, np.nan
         rng = advance(rng) if rules.paired else rng
         a = recommend(tree.visits[:actions], tree.mean[:actions], rules.by_value)
-        commit(objective, ledger, model.cell(s), a, actions, weights[t])
+        commit(objective, running, model.cell(s), a, actions, weights[t])
         world = advance(world)
         s = model.step(model.restore(s), u64(a), mix(world))
         t += u64(1)
@@ -446,4 +446,4 @@ def plan_trial(
             tree, spare = spare, tree
         else:
             clear(tree)
-    return DONE, worth(objective, ledger)
+    return DONE, worth(objective, running)

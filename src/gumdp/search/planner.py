@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gumdp.counts.running import Ledger, new_ledger
-from gumdp.errors import GumdpError, one_of, real, switch, unknown, whole
+from gumdp.counts.running import RunningOccupancy, new_running
+from gumdp.errors import GumdpError, check_bool, check_float, check_int, one_of, unknown
 from gumdp.jit.callback import original_errors, reraise
 from gumdp.policies.base import Planner, Policy, Seeds
 from gumdp.policies.fixed import lottery
@@ -101,24 +101,24 @@ class MCTS(Planner):
     ) -> None:
         if iterations is None and time_limit is None:
             iterations = ITERATIONS
-        self.iterations = None if iterations is None else whole("MCTS: iterations", iterations, 1)
-        self.time_limit = None if time_limit is None else real("MCTS: time_limit", time_limit, 0.0)
+        self.iterations = None if iterations is None else check_int("MCTS: iterations", iterations, 1)
+        self.time_limit = None if time_limit is None else check_float("MCTS: time_limit", time_limit, 0.0)
         if self.time_limit == 0.0 and self.iterations is None:
             raise GumdpError("MCTS: a time_limit of 0 leaves no time to search; give iterations too, or more time.")
-        self.exploration = None if exploration is None else real("MCTS: exploration", exploration, 0.0)
-        self.scaled = switch("MCTS: scaled", scaled)
+        self.exploration = None if exploration is None else check_float("MCTS: exploration", exploration, 0.0)
+        self.scaled = check_bool("MCTS: scaled", scaled)
         if isinstance(rollout, str) and rollout not in ("uniform", "greedy"):
             raise unknown("rollout", rollout, ["uniform", "greedy"])
         self.rollout = rollout
-        self.randomness = None if randomness is None else real("MCTS: randomness", randomness, 0.0, 1.0)
-        self.reuse = None if reuse is None else switch("MCTS: reuse", reuse)
+        self.randomness = None if randomness is None else check_float("MCTS: randomness", randomness, 0.0, 1.0)
+        self.reuse = None if reuse is None else check_bool("MCTS: reuse", reuse)
         self.choice = one_of("choice", choice, ["visits", "value"])
-        self.paired = switch("MCTS: paired", paired)
-        self.even = switch("MCTS: even", even)
-        self.ordered = switch("MCTS: ordered", ordered)
-        self.corrected = switch("MCTS: corrected", corrected)
-        self.threads = whole("MCTS: threads", threads, 1)
-        self.keep_tree = switch("MCTS: keep_tree", keep_tree)
+        self.paired = check_bool("MCTS: paired", paired)
+        self.even = check_bool("MCTS: even", even)
+        self.ordered = check_bool("MCTS: ordered", ordered)
+        self.corrected = check_bool("MCTS: corrected", corrected)
+        self.threads = check_int("MCTS: threads", threads, 1)
+        self.keep_tree = check_bool("MCTS: keep_tree", keep_tree)
 
     @classmethod
     def paper(cls, iterations: int | None = None, **options: Any) -> MCTS:
@@ -151,22 +151,27 @@ class MCTS(Planner):
             return None
         return play_out(self, problem, self.iterations, seeds, stop)
 
-    def desk(self, problem: Problem, iterations: int) -> Desk:
+    def workspace(self, problem: Problem, iterations: int) -> Workspace:
         """What a search of so many iterations a decision works with."""
-        return Desk(self, problem, iterations)
+        return Workspace(self, problem, iterations)
 
     def equip(self, problem: Problem) -> tuple[Any, Any, Rules]:
         """The rollout policy as kernels call it, its forecast, and the rules, with what an audition decides."""
         rollout = self.rollout
         if rollout is None:
-            rollout = "uniform" if problem.score.dense() else "greedy"
+            rollout = "uniform" if problem.record.dense() else "greedy"
         randomness, reuse, exploration = self.randomness, self.reuse, self.exploration
         if isinstance(rollout, str) and rollout == "greedy" and None in (randomness, reuse, exploration):
             randomness, reuse, exploration = self._audition(problem)
         rules = Rules(
-            WIDTHS[0] if exploration is None else exploration, self.scaled, self.choice == "value", reuse is not False,
-            self.paired, self.even, self.ordered,
-        )  # fmt: skip
+            WIDTHS[0] if exploration is None else exploration,
+            self.scaled,
+            self.choice == "value",
+            reuse is not False,
+            self.paired,
+            self.even,
+            self.ordered,
+        )
         actions = problem.shape[1]
         actor: Any
         policy, steady = None, True
@@ -187,7 +192,7 @@ class MCTS(Planner):
             planner = MCTS(iterations, rollout="greedy", randomness=share, reuse=reuse, exploration=exploration, **rest)
             return play_out(planner, short, iterations, seeds, np.zeros(1, np.uint8))
 
-        a_sum = not problem.score.dense() and problem.score.count() == 1  # what a forecast is best at
+        a_sum = not problem.record.dense() and problem.record.count() == 1  # what a forecast is best at
         usual = 1.0 if self.corrected and a_sum and isinstance(forecast(problem), Forecast) else SHARES[0]
         given = self.randomness, self.reuse, self.exploration
         return audition(problem, play, tuple(rest.values()), *given, usual)
@@ -217,7 +222,7 @@ def not_finite() -> GumdpError:
     )
 
 
-class Desk:
+class Workspace:
     """What one search works with: trees, tables and the generator's state."""
 
     tree: Tree
@@ -260,25 +265,40 @@ class Desk:
                 self.tree = old
 
     @original_errors()
-    def compile(self, ledger: Ledger) -> None:
+    def compile(self, running: RunningOccupancy) -> None:
         """Have the search compiled before the clock of the first decision starts."""
         model = self.problem.model
-        state = model.state(model.public(start_state(model.world(), np.uint64(0))))
-        self.run(ledger, state, 0, 0, np.zeros(1, np.uint8))
+        state = model.state(model.public(start_state(model.compiled(), np.uint64(0))))
+        self.run(running, state, 0, 0, np.zeros(1, np.uint8))
 
-    def run(self, ledger: Ledger, state: Any, t: int, count: int, stop: NDArray[np.uint8]) -> tuple[int, np.uint64]:
+    def run(
+        self, running: RunningOccupancy, state: Any, t: int, count: int, stop: NDArray[np.uint8]
+    ) -> tuple[int, np.uint64]:
         """Run ``count`` more iterations of a decision; return the kernel's status and the generator's state."""
         problem = self.problem
         status, rng = search(
-            problem.model.world(), problem.score, self.actor, self.forecast, ledger, self.tree, self.tables, self.rules,
-            problem.weights, np.uint64(problem.horizon), state, np.uint64(t), count, self.rng, stop,
-        )  # fmt: skip
+            problem.model.compiled(),
+            problem.record,
+            self.actor,
+            self.forecast,
+            running,
+            self.tree,
+            self.tables,
+            self.rules,
+            problem.weights,
+            np.uint64(problem.horizon),
+            state,
+            np.uint64(t),
+            count,
+            self.rng,
+            stop,
+        )
         return status, np.uint64(rng)
 
     @original_errors()
     def search(
         self,
-        ledger: Ledger,
+        running: RunningOccupancy,
         state: Any,
         t: int,
         iterations: int | None,
@@ -292,7 +312,7 @@ class Desk:
         began, done, portion = time.perf_counter(), 0, 8
         while not stop[0]:
             count = portion if iterations is None else min(portion, iterations - done)
-            status, self.rng = self.run(ledger, state, t, count, stop)
+            status, self.rng = self.run(running, state, t, count, stop)
             if status == NOT_A_NUMBER:
                 reraise()
                 raise not_finite()
@@ -308,23 +328,37 @@ class Desk:
             self.rng = np.uint64(next_world(self.rng))
         return done
 
-    def play(self, ledger: Ledger, iterations: int, seeds: Any, stop: NDArray[np.uint8]) -> tuple[int, float]:
+    def play(
+        self, running: RunningOccupancy, iterations: int, seeds: Any, stop: NDArray[np.uint8]
+    ) -> tuple[int, float]:
         """Play a whole trial from its two seeds; return the kernel's status and the value."""
         problem = self.problem
         status, value = plan_trial(
-            problem.model.world(), problem.score, self.actor, self.forecast, ledger, self.tree, self.spare, self.tables,
-            self.rules, problem.weights, problem.horizon, iterations, seeds, stop,
-        )  # fmt: skip
+            problem.model.compiled(),
+            problem.record,
+            self.actor,
+            self.forecast,
+            running,
+            self.tree,
+            self.spare,
+            self.tables,
+            self.rules,
+            problem.weights,
+            problem.horizon,
+            iterations,
+            seeds,
+            stop,
+        )
         return status, value
 
 
 def play_out(planner: MCTS, problem: Problem, iterations: int, seeds: Seeds, stop: NDArray[np.uint8]) -> Array:
     """The values of the trials of ``seeds``, with so many iterations a decision."""
-    desk = planner.desk(problem, iterations)
+    workspace = planner.workspace(problem, iterations)
     values = np.full(len(seeds), np.nan)
     for k, pair in enumerate(seeds):
-        ledger = new_ledger(problem.score, problem.shape, problem.steps)
-        status, values[k] = desk.play(ledger, iterations, pair, stop)
+        running = new_running(problem.record, problem.shape, problem.steps)
+        status, values[k] = workspace.play(running, iterations, pair, stop)
         reraise()
         if status == NOT_A_NUMBER:
             raise not_finite()
@@ -337,33 +371,33 @@ class _SearchPolicy(Policy):
         self.planner = planner
         share = None if planner.iterations is None else -(-planner.iterations // planner.threads)
         self._share = share
-        self._desks = [planner.desk(problem, share or ITERATIONS) for _ in range(planner.threads)]
-        for k, desk in enumerate(self._desks):
-            desk.rng = np.uint64(dice) if k == 0 else np.uint64(spread(np.uint64(dice), np.uint64(k)))
-        for _ in self._desks[1:]:
-            self._ledgers.append(new_ledger(problem.score, problem.shape, problem.steps))
+        self._workspaces = [planner.workspace(problem, share or ITERATIONS) for _ in range(planner.threads)]
+        for k, workspace in enumerate(self._workspaces):
+            workspace.rng = np.uint64(dice) if k == 0 else np.uint64(spread(np.uint64(dice), np.uint64(k)))
+        for _ in self._workspaces[1:]:
+            self._runnings.append(new_running(problem.record, problem.shape, problem.steps))
         if planner.time_limit is not None:
-            self._desks[0].compile(self._ledger)
+            self._workspaces[0].compile(self._running)
 
     def decide(self, state: Any) -> Decision:
         began = time.perf_counter()
         limit = self.planner.time_limit
         deadline = None if limit is None else began + limit
-        label = int(self.problem.model.world().key(state))
-        for desk in self._desks:
-            desk.take_up(self._last_action, label, self._share)
-        if len(self._desks) == 1:
-            done = self._desks[0].search(self._ledger, state, self.t, self._share, deadline, self.stop)
+        label = int(self.problem.model.compiled().key(state))
+        for workspace in self._workspaces:
+            workspace.take_up(self._last_action, label, self._share)
+        if len(self._workspaces) == 1:
+            done = self._workspaces[0].search(self._running, state, self.t, self._share, deadline, self.stop)
         else:
             done = self._search_together(state, deadline)
         return self._report(state, done, time.perf_counter() - began)
 
     def _search_together(self, state: Any, deadline: float | None) -> int:
         """Search all trees at the same time, stopping all of them if the main thread is interrupted."""
-        with ThreadPoolExecutor(len(self._desks)) as pool:
+        with ThreadPoolExecutor(len(self._workspaces)) as pool:
             jobs: list[Future[int]] = [
-                pool.submit(desk.search, ledger, state, self.t, self._share, deadline, self.stop)
-                for desk, ledger in zip(self._desks, self._ledgers, strict=True)
+                pool.submit(workspace.search, running, state, self.t, self._share, deadline, self.stop)
+                for workspace, running in zip(self._workspaces, self._runnings, strict=True)
             ]
             try:
                 while wait(jobs, timeout=0.2).not_done:
@@ -378,7 +412,7 @@ class _SearchPolicy(Policy):
     def _report(self, state: Any, done: int, seconds: float) -> Decision:
         """The decision, with the evidence of all trees together."""
         actions = self.problem.shape[1]
-        trees = [desk.tree for desk in self._desks]
+        trees = [workspace.tree for workspace in self._workspaces]
         visits = sum(tree.visits[:actions].astype(np.int64) for tree in trees)
         with np.errstate(invalid="ignore"):
             values = sum(tree.visits[:actions] * tree.mean[:actions] for tree in trees) / visits

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gumdp.errors import GumdpError, real, whole
+from gumdp.errors import GumdpError, check_float, check_int
 from gumdp.occupancy import Array, check_discount, check_trajectory
 
 History = tuple[tuple[int, int], ...]  # the (state, action) pairs, first to last
@@ -78,9 +78,9 @@ def histories_of(
     ((0, 1), (0, 0), (0, 0))
     """
     discount = check_discount("histories_of: discount", discount)
-    most = whole("histories_of: most", most, 1)
+    most = check_int("histories_of: most", most, 1)
     if tolerance is not None:
-        tolerance = real("histories_of: tolerance", tolerance, 0.0)
+        tolerance = check_float("histories_of: tolerance", tolerance, 0.0)
     entries = _entries(running)
     length = _steps(entries, discount, steps)
     if discount == 1.0:
@@ -110,7 +110,7 @@ def _steps(entries: dict[tuple[int, int], float], discount: float, steps: int | 
     """The length of the histories: (1 - γ^length)/(1 - γ) is the sum of the entries."""
     total = math.fsum(entries.values())
     if steps is not None:
-        return whole("steps", steps, 0)
+        return check_int("steps", steps, 0)
     if discount == 1.0:
         return round(total)
     left = 1.0 - total * (1.0 - discount)  # γ^length, up to the rounding of the sum

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 import gumdp
-from gumdp.errors import real, whole
+from gumdp.errors import check_float, check_int
 from gumdp.zoo.registry import Entry, register
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def inventory(
     """
     import numpy as np
 
-    capacity, rate = whole("capacity", capacity, max(ORDERS)), real("demand", demand, 0.0)
-    level = real("level", level, 0.0, 1.0)
+    capacity, rate = check_int("capacity", capacity, max(ORDERS)), check_float("demand", demand, 0.0)
+    level = check_float("level", level, 0.0, 1.0)
     table = np.zeros((capacity + 1, len(ORDERS), capacity + 1))
     chances = [math.exp(-rate) * rate**k / math.factorial(k) for k in range(capacity)]
     for stock in range(capacity + 1):
@@ -66,8 +66,8 @@ def queue_fairness(
     """
     import numpy as np
 
-    arrivals = real("first", first, 0.0, 1.0), real("second", second, 0.0, 1.0)
-    done, weight = real("service", service, 0.0, 1.0), real("weight", weight, 0.0)
+    arrivals = check_float("first", first, 0.0, 1.0), check_float("second", second, 0.0, 1.0)
+    done, weight = check_float("service", service, 0.0, 1.0), check_float("weight", weight, 0.0)
     n = FULL + 1
     table = np.zeros((n * n, 2, n * n))
     for one in range(n):

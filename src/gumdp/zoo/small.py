@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import gumdp
-from gumdp.errors import GumdpError, unknown, whole
+from gumdp.errors import GumdpError, check_int, unknown
 from gumdp.zoo.paper import COSTS, three_states, two_states
 from gumdp.zoo.registry import Entry, register
 
@@ -65,11 +65,11 @@ def random_small(
     """
     import numpy as np
 
-    states, actions = whole("random-small: states", states, 1), whole("random-small: actions", actions, 1)
-    branching = whole("random-small: branching", branching, 1)
+    states, actions = check_int("random-small: states", states, 1), check_int("random-small: actions", actions, 1)
+    branching = check_int("random-small: branching", branching, 1)
     if branching > states:
         raise GumdpError(f"random-small: branching must be at most {states}, the number of states, not {branching}.")
-    rng = np.random.default_rng(whole("random-small: seed", seed, 0))
+    rng = np.random.default_rng(check_int("random-small: seed", seed, 0))
     transitions = np.zeros((states, actions, states))
     for s in range(states):
         for a in range(actions):

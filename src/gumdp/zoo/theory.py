@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import gumdp
-from gumdp.errors import GumdpError, real, whole
+from gumdp.errors import GumdpError, check_float, check_int
 from gumdp.zoo.registry import Entry, register
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def theorem1(discount: float = DISCOUNT, horizon: int = 200) -> gumdp.Problem:
 
 def stationary_planner(share: float = 0.5) -> Stationary:
     """The stationary policy of ``theorem1`` that takes a1 in s0 with probability ``share``; 1/2 is the best."""
-    share = real("share", share, 0.0, 1.0)
+    share = check_float("share", share, 0.0, 1.0)
     return gumdp.Stationary([[share, 1.0 - share], [1.0, 0.0], [1.0, 0.0]])
 
 
@@ -79,7 +79,7 @@ def stationary_value(discount: float, share: float = 0.5) -> float:
     x = d(s1) is (1-γ) Σ_k γ^2k b_k with independent coins b_k, the first fair, the others of probability ``share``;
     f = x² + (1/(1+γ) - x)², so that E[f] = 2·Var(x) + f(E[x]).
     """
-    g, p = _below_one(discount), real("share", share, 0.0, 1.0)
+    g, p = _below_one(discount), check_float("share", share, 0.0, 1.0)
     mean = (1 - g) * (0.5 + p * g**2 / (1 - g**2))
     variance = (1 - g) ** 2 * (0.25 + p * (1 - p) * g**4 / (1 - g**4))
     return 2 * variance + mean**2 + (1 / (1 + g) - mean) ** 2
@@ -109,7 +109,7 @@ def nonmarkov_value(discount: float) -> float:
 
 
 def _below_one(discount: float) -> float:
-    g = real("discount", discount, 0.0, 1.0)
+    g = check_float("discount", discount, 0.0, 1.0)
     if g in (0.0, 1.0):
         raise GumdpError(f"discount must be above 0 and below 1 over an infinite horizon, not {g:g}.")
     return g
@@ -135,10 +135,10 @@ def subset_sum(
     """
     if isinstance(numbers, (str, bytes)) or not hasattr(numbers, "__len__") or len(numbers) == 0:
         raise GumdpError(f"subset_sum: numbers must be a list of at least one whole number, not {numbers!r}.")
-    values = [whole(f"subset_sum: number {i}", n, 0) for i, n in enumerate(numbers)]
-    goal = whole("subset_sum: target", target, 0)
+    values = [check_int(f"subset_sum: number {i}", n, 0) for i, n in enumerate(numbers)]
+    goal = check_int("subset_sum: target", target, 0)
     count = len(values)
-    steps = count if horizon is None else whole("subset_sum: horizon", horizon, count)
+    steps = count if horizon is None else check_int("subset_sum: horizon", horizon, count)
     stays = [[float(s == min(i + 1, count)) for s in range(count + 1)] for i in range(count + 1)]
     model = gumdp.Tabular(
         [[row, row] for row in stays],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import gumdp
-from gumdp.errors import real, whole
+from gumdp.errors import check_float, check_int
 from gumdp.zoo.registry import Entry, register
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def cliffwalking_budget(
 
     from gumdp.models.gymnasium.adapter import newest, open_environment
 
-    wind = real("wind", wind, 0.0, 0.5)
+    wind = check_float("wind", wind, 0.0, 0.5)
     env = open_environment(newest("CliffWalking"))
     calm = gumdp.from_gymnasium(env, terminal="restart")
     assert isinstance(calm, gumdp.Tabular)
@@ -48,14 +48,14 @@ def cliffwalking_budget(
 
 def cartpole_coverage(bins: int = 10, discount: float = 1.0, horizon: int = 200) -> Problem:
     """CartPole: balance the pole at every place of the track alike. A pole that fell stays where it is."""
-    places = gumdp.Bins((whole("bins", bins, 1), 1, 1, 1))
+    places = gumdp.Bins((check_int("bins", bins, 1), 1, 1, 1))
     model = gumdp.from_gymnasium("CartPole-v1", bins=places, terminal="absorb")
     return gumdp.Problem(model, gumdp.normalized(gumdp.StateEntropy()), discount, horizon)
 
 
 def acrobot_coverage(bins: int = 8, discount: float = 1.0, horizon: int = 200) -> Problem:
     """Acrobot: bring both joints into every position alike, upright ones included."""
-    count = whole("bins", bins, 1)
+    count = check_int("bins", bins, 1)
     model = gumdp.from_gymnasium("Acrobot-v1", bins=gumdp.Bins((count, count, 1, 1)))
     return gumdp.Problem(model, gumdp.normalized(gumdp.StateEntropy()), discount, horizon)
 
@@ -65,7 +65,11 @@ def patrol_grid(rows: int, columns: int, slip: float) -> Tabular:
     import numpy as np
     import scipy.sparse as sparse
 
-    rows, columns, slip = whole("rows", rows, 1), whole("columns", columns, 1), real("slip", slip, 0.0, 1.0)
+    rows, columns, slip = (
+        check_int("rows", rows, 1),
+        check_int("columns", columns, 1),
+        check_float("slip", slip, 0.0, 1.0),
+    )
     squares = np.arange(rows * columns)
     r, c = np.divmod(squares, columns)
     ways = [(-1, 0), (0, 1), (1, 0), (0, -1)]

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from gumdp.errors import GumdpError, whole
+from gumdp.errors import GumdpError, check_int
 from gumdp.experiments.engines.job import Done, Job, failed
 from gumdp.experiments.plan.arm import Cell
 from gumdp.experiments.plan.version import version
@@ -35,7 +35,7 @@ class Ray:
     def __init__(self, address: str | None = None, workers: int | None = None, modules: tuple[str, ...] = ()) -> None:
         self.modules = modules
         self._ray = _import_ray()
-        self._connect(address, None if workers is None else whole("workers", workers, 1))
+        self._connect(address, None if workers is None else check_int("workers", workers, 1))
         self.cores = int(self._ray.cluster_resources().get("CPU", 1))
         options = {"max_retries": RETRIES, "num_cpus": 1, "scheduling_strategy": "SPREAD"}
         self._remote = self._ray.remote(**options)(play_remotely)
@@ -108,15 +108,15 @@ def play_remotely(job: Job, modules: tuple[str, ...], expected: str) -> Done:
         where = socket.gethostname()
         raise GumdpError(f"the node {where} has gumdp {version()}, and this run needs {expected}: install the same.")
     import_modules(modules)
-    return perform(_bench(), job, np.zeros(1, np.uint8))
+    return perform(_build_cache(), job, np.zeros(1, np.uint8))
 
 
 @functools.cache
-def _bench() -> Any:
+def _build_cache() -> Any:
     """What this worker has built, kept for its next jobs."""
-    from gumdp.experiments.engines.work import Bench
+    from gumdp.experiments.engines.work import BuildCache
 
-    return Bench()
+    return BuildCache()
 
 
 def _import_ray() -> Any:

@@ -11,10 +11,10 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 import numpy as np
 
-from gumdp.errors import whole
+from gumdp.errors import check_int
 from gumdp.experiments.engines.job import Done, Job, failed
 from gumdp.experiments.engines.process import WorkerProcess
-from gumdp.experiments.engines.work import Bench, perform
+from gumdp.experiments.engines.work import BuildCache, perform
 from gumdp.experiments.plan.arm import Cell
 
 QUEUE = 2  # jobs waiting for each worker, so that none is idle while results are stored
@@ -30,9 +30,9 @@ class Local:
     portion = 0.05
 
     def __init__(self, workers: int | None = None, modules: tuple[str, ...] = ()) -> None:
-        self.workers = os.cpu_count() or 1 if workers is None else whole("workers", workers, 1)
+        self.workers = os.cpu_count() or 1 if workers is None else check_int("workers", workers, 1)
         self.modules = modules
-        self._bench = Bench()
+        self._build_cache = BuildCache()
         self._stop = np.zeros(1, np.uint8)
         self._processes: dict[int, WorkerProcess] = {}  # by thread
         self._doing: dict[int, tuple[str, str]] = {}
@@ -73,7 +73,7 @@ class Local:
         """Compile and solve what ``cell`` needs."""
         with self._at(cell.label, "solving" if PHASES.get(cell.planner) == "solving" else "preparing"):
             if not self._stop[0]:
-                self._bench.compiled(cell)
+                self._build_cache.compiled(cell)
 
     def _work(self, job: Job) -> Done:
         """Do a job on this thread, or send it to this thread's process."""
@@ -83,7 +83,7 @@ class Local:
             with self._at(job.cell.problem_label, "bounding"):
                 return self._do(job, apart=True)
         try:
-            compiled = self._bench.compiled(job.cell)
+            compiled = self._build_cache.compiled(job.cell)
         except Exception as error:
             return failed(job, str(error))
         with self._at(job.cell.label, PHASES.get(job.cell.planner, "playing")):
@@ -91,7 +91,7 @@ class Local:
 
     def _do(self, job: Job, apart: bool) -> Done:
         if not apart or self.workers == 1:
-            return perform(self._bench, job, self._stop)
+            return perform(self._build_cache, job, self._stop)
         process = self._processes.setdefault(threading.get_ident(), WorkerProcess(self.modules))
         return Done(job) if self._stop[0] else process.perform(job)
 

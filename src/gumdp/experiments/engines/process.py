@@ -93,13 +93,13 @@ def serve(modules: list[str]) -> None:
 
     import numpy as np
 
-    from gumdp.experiments.engines.work import Bench, perform
+    from gumdp.experiments.engines.work import BuildCache, perform
     from gumdp.experiments.plan.experiment import import_modules
 
     import_modules(modules)
-    bench, stop = Bench(), np.zeros(1, np.uint8)
+    build_cache, stop = BuildCache(), np.zeros(1, np.uint8)
     while True:
-        pickle.dump(perform(bench, requests.next(), stop), answers)
+        pickle.dump(perform(build_cache, requests.next(), stop), answers)
         answers.flush()
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gumdp.experiments.engines.job import Done, Job
 from gumdp.experiments.plan.arm import Cell
 from gumdp.experiments.store.outcome import Outcome
-from gumdp.objectives.interpreted import InterpretedScore
+from gumdp.objectives.interpreted import InterpretedRecord
 from gumdp.policies.base import Planner
 from gumdp.problem import Problem
 from gumdp.run.evaluate import play_trial
@@ -33,7 +33,7 @@ class Slot:
         self.value: Any = None
 
 
-class Bench:
+class BuildCache:
     """Problems and planners as they are built, kept for the cells that share them."""
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class Bench:
 
 def prepare(problem: Problem, planner: Planner) -> bool:
     """Compile and solve what trials need, if they run without the interpreter; return whether they do."""
-    if _uses_interpreter(problem.score):
+    if _uses_interpreter(problem.record):
         return False
     stopped = np.ones(1, np.uint8)  # a trial that is stopped before it begins compiles everything and plays nothing
     try:
@@ -84,15 +84,15 @@ def prepare(problem: Problem, planner: Planner) -> bool:
 
 def _uses_interpreter(record: Any) -> bool:
     parts = record if isinstance(record, tuple) else ()
-    return isinstance(record, InterpretedScore) or any(_uses_interpreter(part) for part in parts)
+    return isinstance(record, InterpretedRecord) or any(_uses_interpreter(part) for part in parts)
 
 
-def perform(bench: Bench, job: Job, stop: NDArray[np.uint8]) -> Done:
+def perform(build_cache: BuildCache, job: Job, stop: NDArray[np.uint8]) -> Done:
     """Do a job, whatever it is, on this thread."""
     if not job.trials:
-        return _bound(bench, job)
-    problem, planner = bench.problem(job.cell), bench.planner(job.cell)
-    bench.compiled(job.cell)  # so that compiling does not count as playing
+        return _bound(build_cache, job)
+    problem, planner = build_cache.problem(job.cell), build_cache.planner(job.cell)
+    build_cache.compiled(job.cell)  # so that compiling does not count as playing
     return Done(job, play(problem, planner, job.cell.seed, job.trials, stop, job.keep))
 
 
@@ -163,12 +163,12 @@ def _play_kept(
     return Outcome(k, trial.value, trial.seconds, kept=kept)
 
 
-def _bound(bench: Bench, job: Job) -> Done:
+def _bound(build_cache: BuildCache, job: Job) -> Done:
     """A certified lower bound of what any policy can attain, as plain data."""
     import gumdp
 
     try:
-        problem = bench.problem(job.cell)
+        problem = build_cache.problem(job.cell)
         began = time.perf_counter()
         found = gumdp.lower_bound(problem, time_limit=BOUNDING)
         spent = time.perf_counter() - began

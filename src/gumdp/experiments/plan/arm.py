@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gumdp.errors import GumdpError, unknown, whole
+from gumdp.errors import GumdpError, check_int, unknown
 from gumdp.policies import registry
 from gumdp.zoo.registry import find, load
 
@@ -41,7 +41,7 @@ class Cell:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        whole("seed", self.seed, 0)
+        check_int("seed", self.seed, 0)
         own = find(self.problem).options
         for name in self.problem_options:
             if name not in own:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gumdp.errors import GumdpError, whole
+from gumdp.errors import GumdpError, check_int
 from gumdp.experiments.plan.arm import Cell
 from gumdp.zoo.registry import find
 
@@ -39,7 +39,7 @@ class Experiment:
     modules: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        whole("trials", self.trials, 1)
+        check_int("trials", self.trials, 1)
         if not self.cells:
             raise GumdpError("an experiment needs at least one cell: name at least one problem and one planner.")
         for what in self.keep:

@@ -29,7 +29,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gumdp.errors import GumdpError, unknown, whole
+from gumdp.errors import GumdpError, check_int, unknown
 from gumdp.experiments.plan.arm import Cell, check_planner
 from gumdp.experiments.plan.experiment import (
     KEEP,
@@ -75,7 +75,7 @@ class _Reader:
             if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name) or name.startswith("."):
                 raise GumdpError(f"name must be a word of letters, digits, dots and dashes, not {name!r}.")
         with self.at("trials"):
-            count = whole("trials", table.get("trials", 10), 1)
+            count = check_int("trials", table.get("trials", 10), 1)
         keep, modules = self.words("keep", KEEP), self.words("modules")
         if modules and str(self.path.parent.resolve()) not in sys.path:
             sys.path.insert(0, str(self.path.parent.resolve()))
@@ -91,7 +91,7 @@ class _Reader:
             given = self.table.get(key, 0)
             if (key == "seeds") != isinstance(given, list):
                 raise GumdpError(f"{key} must be {'a list of whole numbers' if key == 'seeds' else 'a whole number'}.")
-            return [whole("seed", seed, 0) for seed in (given if isinstance(given, list) else [given])]
+            return [check_int("seed", seed, 0) for seed in (given if isinstance(given, list) else [given])]
 
     def cells(self, seeds: list[int]) -> Iterator[Cell]:
         problems, planners = self.entries("problems"), self.entries("planners")

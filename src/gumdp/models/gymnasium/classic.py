@@ -63,7 +63,7 @@ def simulate(
     actions, commands = twin.actions, tuple[Any, ...](range(len(twin.actions or ())))
     if actions is None:
         actions, commands = tuple(f"torque {u:g}" for u in pushes), tuple(np.array([u], np.float32) for u in pushes)
-    model = Simulator.compiled(Simulation(len(actions), dynamics, free, where), divided, actions)
+    model = Simulator.from_record(Simulation(len(actions), dynamics, free, where), divided, actions)
     model.source = Source(
         f"{name}: a compiled simulator of its dynamics, {len(actions)} actions; the occupancy counts "
         f"{' × '.join(map(str, divided.shape or ()))} cells of ({', '.join(twin.names)}); "

@@ -73,7 +73,7 @@ class Clone(Model):
     def __repr__(self) -> str:
         return f"Clone({self.shape[0]} cells, {self.shape[1]} actions)"
 
-    def world(self) -> Any:
+    def compiled(self) -> Any:
         return self._world
 
     def state(self, state: Any) -> tuple[np.uint64, np.uint64]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.errors import GumdpError, whole
+from gumdp.errors import GumdpError, check_int
 from gumdp.models.bins import Bins
 
 MOST = 100_000_000  # cells that an occupancy may have
@@ -39,7 +39,7 @@ class Cells:
 def cells_for(env: Any, name: str, bins: Bins | None, index: Any = None, cells: int | None = None) -> Cells:
     """The numbering that the user gave, or the natural one of the observation space."""
     if index is not None:
-        given = whole("from_gymnasium: cells", cells, 1)
+        given = check_int("from_gymnasium: cells", cells, 1)
         return Cells(_two_arguments(index), given, f"{given} cells of its own index")
     if type(env.unwrapped).__module__.startswith("minigrid."):
         return _squares(env.unwrapped)
