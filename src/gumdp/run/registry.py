@@ -75,7 +75,7 @@ _entries = {
         PlannerEntry(
             "solver",
             "the policy that is optimal on average",
-            lambda **options: gumdp.Solver(**options),
+            lambda **options: gumdp.BestOnAverage(**options),
             (Option("resolve", bool, "solve again at each step, from the running occupancy"),),
         ),
         PlannerEntry(
