@@ -46,7 +46,7 @@ test: $(TOOLS)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 # Compiled code counts as not run, since coverage can't see into it. Interpreted it can, a few tests at a time, for instance
-# NUMBA_DISABLE_JIT=1 make coverage TESTS=tests/test_occupancy.py
+# NUMBA_DISABLE_JIT=1 make coverage TESTS=tests/test_exact.py
 coverage: $(TOOLS)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --cov --cov-report=term --cov-report=html:build/coverage $(TESTS)
 	@echo "build/coverage/index.html"
