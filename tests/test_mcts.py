@@ -225,6 +225,7 @@ def test_states_and_actions_of_the_users_loop_are_checked():
         policy.act(0)
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("call", ["evaluate(problem, planner, trials=100)", "run_trial(problem, planner)"])
 def test_ctrl_c_stops_at_once(threads, call):
