@@ -11,8 +11,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
 from gumdp.experiments.database import FILE
+
 from gumdp.report.document import write_report
 from stored import paper_folder
 
