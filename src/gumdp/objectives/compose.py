@@ -6,12 +6,15 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gumdp.errors import GumdpError, check_float
 from gumdp.jit.record import record
-from gumdp.objectives.base import Array, Objective, Shape
+from gumdp.objectives.base import Array, Objective, Parts, Shape
 from gumdp.objectives.function import as_objective
 from gumdp.objectives.record import Dense, Separable, summed_value
 from gumdp.objectives.statistics import Record
+from gumdp.objectives.tangent import Tangent, tangent_of
 
 
 class Sum(Objective):
@@ -64,6 +67,12 @@ class Sum(Objective):
         one, two = self.first.record(shape), self.second.record(shape)
         return DenseSum(one, two) if one.dense() or two.dense() else SumRecord(one, two)
 
+    def tangent(self, shape: Shape) -> Any:
+        return SumTangent(tangent_of(self.first, shape), tangent_of(self.second, shape))
+
+    def parts(self, shape: Shape) -> Parts:
+        return 0.0, ((1.0, self.first), (1.0, self.second))
+
 
 class _Affine(Objective):
     """factor · f(d) + shift, the factor positive; both may depend on the shape of d."""
@@ -111,6 +120,13 @@ class _Affine(Objective):
     def record(self, shape: Shape) -> Any:
         inner = self.inner.record(shape)
         return (DenseAffine if inner.dense() else AffineRecord)(inner, *self.coefficients(shape))
+
+    def tangent(self, shape: Shape) -> Any:
+        return AffineTangent(tangent_of(self.inner, shape), *self.coefficients(shape))
+
+    def parts(self, shape: Shape) -> Parts:
+        factor, shift = self.coefficients(shape)
+        return shift, ((factor, self.inner),)
 
 
 class Scaled(_Affine):
@@ -254,3 +270,55 @@ class DenseAffine(Dense):
 
     def grouped(self) -> bool:
         return self.inner.grouped()
+
+
+@record
+class SumTangent(Tangent):
+    """f + g."""
+
+    one: Any
+    two: Any
+
+    def value(self, d: Any) -> float:
+        return float(self.one.value(d) + self.two.value(d))
+
+    def tangent(self, d: Any, g: Any, factor: float, smoothing: float) -> float:
+        return float(self.one.tangent(d, g, factor, smoothing) + self.two.tangent(d, g, factor, smoothing))
+
+    def kinked(self) -> bool:
+        return bool(self.one.kinked() or self.two.kinked())
+
+    def measures(self) -> tuple[Array, float] | None:
+        one, two = self.one.measures(), self.two.measures()
+        return None if one is None or two is None else (np.vstack([one[0], two[0]]), one[1] + two[1])
+
+
+@record
+class AffineTangent(Tangent):
+    """factor·f + shift, the factor positive."""
+
+    inner: Any
+    factor: float
+    shift: float
+
+    def value(self, d: Any) -> float:
+        return float(self.factor * self.inner.value(d) + self.shift)
+
+    def own(self, i: int, x: float) -> float:  # but for the shift, which cancels out
+        return float(self.factor * self.inner.own(i, x))
+
+    def point(self, i: int, slope: float) -> float:
+        return float(self.inner.point(i, slope / self.factor))
+
+    def tangent(self, d: Any, g: Any, factor: float, smoothing: float) -> float:
+        return float(self.inner.tangent(d, g, factor * self.factor, smoothing) + factor * self.shift)
+
+    def kinked(self) -> bool:
+        return bool(self.inner.kinked())
+
+    def over_pairs(self) -> bool:
+        return bool(self.inner.over_pairs())
+
+    def measures(self) -> tuple[Array, float] | None:
+        inner = self.inner.measures()
+        return None if inner is None else (inner[0], self.factor * inner[1])

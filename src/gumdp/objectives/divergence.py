@@ -12,8 +12,9 @@ from scipy.special import rel_entr
 from gumdp.errors import check_float
 from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Shape
-from gumdp.objectives.entropy import FLOOR
+from gumdp.objectives.entropy import FLOOR, EntropyTangent
 from gumdp.objectives.record import Separable
+from gumdp.objectives.separable import SeparableSum, Terms
 from gumdp.objectives.tables import distribution, match
 
 
@@ -73,6 +74,12 @@ class KLImitation(Objective):
 
     def record(self, shape: Shape) -> Any:
         return DivergenceRecord(np.log(self.mixed).ravel())
+
+    def tangent(self, shape: Shape) -> Any:
+        return EntropyTangent(np.log(self.mixed).ravel())
+
+    def separable(self, shape: Shape) -> SeparableSum:
+        return SeparableSum((Terms(of="pairs", entropy=1.0),), costs=-np.log(self.mixed))
 
 
 @record

@@ -13,6 +13,8 @@ from gumdp.errors import check_float
 from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.record import Separable
+from gumdp.objectives.separable import SeparableSum, Terms
+from gumdp.objectives.tangent import LEAST, PairTangent, Tangent
 
 FLOOR = 1e-6
 
@@ -62,6 +64,12 @@ class Entropy(Objective):
     def record(self, shape: Shape) -> Any:
         return EntropyRecord(shape[0] * shape[1])
 
+    def tangent(self, shape: Shape) -> Any:
+        return EntropyTangent(np.zeros(shape[0] * shape[1]))
+
+    def separable(self, shape: Shape) -> SeparableSum:
+        return SeparableSum((Terms(of="pairs", entropy=1.0),))
+
 
 @dataclass(frozen=True)
 class StateEntropy(Objective):
@@ -110,6 +118,12 @@ class StateEntropy(Objective):
     def record(self, shape: Shape) -> Any:
         return StateEntropyRecord(shape[0] * shape[1])
 
+    def tangent(self, shape: Shape) -> Any:
+        return StateEntropyTangent(shape[1])
+
+    def separable(self, shape: Shape) -> SeparableSum:
+        return SeparableSum((Terms(of="states", entropy=1.0),))
+
 
 @record
 class EntropyRecord(Separable):
@@ -141,3 +155,54 @@ class StateEntropyRecord(Separable):
 
     def grouped(self) -> bool:
         return True
+
+
+@record
+class EntropyTangent(PairTangent):
+    """Σ x·(log x - log q): x·log x ≥ x·(log m + 1) - m for every m > 0."""
+
+    logs: Any  # float64 [S·A]: log q, zeros for the entropy
+
+    def own(self, i: int, x: float) -> float:
+        return x * (math.log(x) - float(self.logs[i])) if x > 0.0 else 0.0
+
+    def point(self, i: int, slope: float) -> float:
+        return math.exp(slope - 1.0 + self.logs[i])
+
+    def tangent(self, d: Any, g: Any, factor: float, smoothing: float) -> float:
+        total = 0.0
+        for i in range(d.size):
+            m = max(d[i], LEAST)
+            g[i] += factor * (math.log(m) + 1.0 - self.logs[i])
+            total += m
+        return -factor * total
+
+
+@record
+class StateEntropyTangent(Tangent):
+    """Σ x·log x over the masses of the states."""
+
+    actions: int
+
+    def value(self, d: Any) -> float:
+        total = 0.0
+        for first in range(0, d.size, self.actions):
+            m = 0.0
+            for i in range(first, first + self.actions):
+                m += d[i]
+            if m > 0.0:
+                total += m * math.log(m)
+        return total
+
+    def tangent(self, d: Any, g: Any, factor: float, smoothing: float) -> float:
+        total = 0.0
+        for first in range(0, d.size, self.actions):
+            m = 0.0
+            for i in range(first, first + self.actions):
+                m += d[i]
+            m = max(m, LEAST)
+            slope = factor * (math.log(m) + 1.0)
+            for i in range(first, first + self.actions):
+                g[i] += slope
+            total += m
+        return -factor * total

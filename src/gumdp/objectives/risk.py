@@ -14,6 +14,7 @@ from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.function import as_objective
 from gumdp.objectives.record import Dense, Separable
 from gumdp.objectives.statistics import Record
+from gumdp.objectives.tangent import Tangent, tangent_of
 
 LARGEST = 700.0  # exponents beyond leave the range of floating-point numbers
 
@@ -79,6 +80,13 @@ class Entropic(Objective):
         inner = self.inner.record(shape)
         return (DenseEntropic if inner.dense() else EntropicRecord)(inner, self.beta)
 
+    def tangent(self, shape: Shape) -> Any:
+        return ExponentialTangent(tangent_of(self.inner, shape), self.beta)
+
+    @property
+    def exponential(self) -> tuple[float, Objective]:
+        return self.beta, self.inner
+
 
 def _exp(exponent: float) -> float:
     return math.exp(exponent) if exponent <= LARGEST else math.inf
@@ -139,3 +147,22 @@ class DenseEntropic(Dense):
 
     def grouped(self) -> bool:
         return self.inner.grouped()
+
+
+@record
+class ExponentialTangent(Tangent):
+    """exp(β·f): exp(y) ≥ exp(x)·(1 + y - x), and f has a tangent of its own."""
+
+    inner: Any
+    beta: float
+
+    def value(self, d: Any) -> float:
+        return math.exp(self.beta * self.inner.value(d))
+
+    def tangent(self, d: Any, g: Any, factor: float, smoothing: float) -> float:
+        x = self.beta * self.inner.value(d)
+        top = factor * math.exp(x)
+        return float(top * (1.0 - x) + self.inner.tangent(d, g, top * self.beta, smoothing))
+
+    def kinked(self) -> bool:
+        return bool(self.inner.kinked())

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from gumdp.errors import GumdpError, check_int, check_type
 from gumdp.jit.callback import original_errors
-from gumdp.objectives.risk import Entropic
 from gumdp.policies.base import Planner
 from gumdp.policies.play import next_state, next_world, start_state
 from gumdp.problem import Problem
@@ -130,7 +129,7 @@ def evaluate(
         problem=problem.name or repr(problem),
         seed=int(seed),
         seconds=time.perf_counter() - began,
-        beta=problem.objective.beta if isinstance(problem.objective, Entropic) else None,
+        beta=problem.objective.exponential[0] if problem.objective.exponential else None,
     )
 
 
