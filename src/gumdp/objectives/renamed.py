@@ -17,7 +17,7 @@ def adopt_old_names(cls: type) -> None:
                 f"{cls.__name__}.{old}(shape) is called {new}(shape) now: rename it; "
                 "the old name works for one more minor version.",
                 DeprecationWarning,
-                stacklevel=3,
+                stacklevel=4,  # past ABCMeta and __init_subclass__, at the class
             )
             setattr(cls, new, _calls(old))
 

@@ -32,7 +32,8 @@ class Terms:
 
     def costs(self, z: Array) -> Array:
         """φ(z), where every coefficient is one number or there are as many z as coefficients."""
-        bent = self.entropy * xlogy(z, z) + self.square * z * z
+        mass = np.maximum(z, 0.0)  # of what has an entropy; other statistics can be negative
+        bent = self.entropy * xlogy(mass, mass) + self.square * z * z
         return np.asarray(bent + self.hinge * np.maximum(0.0, z - self.kink) + self.jump * (z > self.limit))
 
     def value(self, d: Array) -> float:
