@@ -12,8 +12,7 @@ from gumdp.errors import GumdpError, check_float
 from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Parts, Shape
 from gumdp.objectives.function import as_objective
-from gumdp.objectives.record import Dense, Separable, summed_value
-from gumdp.objectives.statistics import Record
+from gumdp.objectives.record import Dense, ObjectiveRecord, Separable, Wrapping, summed_value
 from gumdp.objectives.tangent import Tangent, tangent_of
 
 
@@ -74,19 +73,30 @@ class Sum(Objective):
         return 0.0, ((1.0, self.first), (1.0, self.second))
 
 
-class _Affine(Objective):
-    """factor · f(d) + shift, the factor positive; both may depend on the shape of d."""
+class Wrapper(Objective):
+    """An increasing convex function of one other objective."""
 
     def __init__(self, inner: Any) -> None:
         self.inner = as_objective(inner)
 
-    @abstractmethod
-    def coefficients(self, shape: Shape) -> tuple[float, float]:
-        """(factor, shift)."""
-
     @property
     def convex(self) -> bool:
         return self.inner.convex
+
+    @property
+    def lipschitz_floor(self) -> float:
+        return self.inner.lipschitz_floor
+
+    def check_shape(self, shape: Shape) -> None:
+        self.inner.check_shape(shape)
+
+
+class _Affine(Wrapper):
+    """factor · f(d) + shift, the factor positive; both may depend on the shape of d."""
+
+    @abstractmethod
+    def coefficients(self, shape: Shape) -> tuple[float, float]:
+        """(factor, shift)."""
 
     def value(self, d: Array) -> float:
         factor, shift = self.coefficients(_shape(d))
@@ -105,21 +115,13 @@ class _Affine(Objective):
         constant = self.inner.lipschitz(shape)
         return None if constant is None else self.coefficients(shape)[0] * constant
 
-    @property
-    def lipschitz_floor(self) -> float:
-        return self.inner.lipschitz_floor
-
     def expression(self, d: Any) -> Any:
         inner = self.inner.expression(d)
         factor, shift = self.coefficients(_shape(d))
         return None if inner is None else factor * inner + shift
 
-    def check_shape(self, shape: Shape) -> None:
-        self.inner.check_shape(shape)
-
     def record(self, shape: Shape) -> Any:
-        inner = self.inner.record(shape)
-        return (DenseAffine if inner.dense() else AffineRecord)(inner, *self.coefficients(shape))
+        return AffineRecord(self.inner.record(shape), *self.coefficients(shape))
 
     def tangent(self, shape: Shape) -> Any:
         return AffineTangent(tangent_of(self.inner, shape), *self.coefficients(shape))
@@ -166,7 +168,7 @@ class Normalized(_Affine):
         return 1.0 / (ends[1] - ends[0]), (0.0 - ends[0]) / (ends[1] - ends[0])
 
     def check_shape(self, shape: Shape) -> None:
-        self.inner.check_shape(shape)
+        super().check_shape(shape)
         self.coefficients(shape)
 
 
@@ -188,8 +190,8 @@ def _shape(d: Any) -> Shape:
 class SumRecord(Separable):
     """The statistics of one objective followed by those of the other."""
 
-    one: Record
-    two: Record
+    one: ObjectiveRecord
+    two: ObjectiveRecord
 
     def count(self) -> int:
         return self.one.count() + self.two.count()
@@ -212,18 +214,12 @@ class SumRecord(Separable):
 
 
 @record
-class AffineRecord(Separable):
+class AffineRecord(Wrapping):
     """factor · f + shift."""
 
-    inner: Record
+    inner: ObjectiveRecord
     factor: float
     shift: float
-
-    def count(self) -> int:
-        return self.inner.count()
-
-    def term(self, m: int, i: int, x: float) -> float:
-        return self.inner.term(m, i, x)
 
     def combine(self, z: Any, at: int) -> float:
         return self.factor * self.inner.combine(z, at) + self.shift
@@ -231,22 +227,16 @@ class AffineRecord(Separable):
     def price(self, i: int, x: float, w: float, z: Any, at: int) -> float:
         return self.factor * self.inner.price(i, x, w, z, at)
 
-    def rank(self, i: int, x: float, w: float, z: Any, at: int) -> float:
-        return self.inner.rank(i, x, w, z, at)
-
-    def tracks(self) -> bool:
-        return self.inner.tracks()
-
-    def grouped(self) -> bool:
-        return self.inner.grouped()
+    def value(self, d: Any) -> float:
+        return self.factor * self.inner.value(d) + self.shift
 
 
 @record
 class DenseSum(Dense):
     """A sum of which at least one part is dense."""
 
-    one: Record
-    two: Record
+    one: ObjectiveRecord
+    two: ObjectiveRecord
 
     def value(self, d: Any) -> float:
         first = self.one.value(d) if self.one.dense() else summed_value(self.one, d)
@@ -255,21 +245,6 @@ class DenseSum(Dense):
 
     def grouped(self) -> bool:
         return self.one.grouped() or self.two.grouped()
-
-
-@record
-class DenseAffine(Dense):
-    """factor · f + shift, f dense."""
-
-    inner: Record
-    factor: float
-    shift: float
-
-    def value(self, d: Any) -> float:
-        return self.factor * self.inner.value(d) + self.shift
-
-    def grouped(self) -> bool:
-        return self.inner.grouped()
 
 
 @record

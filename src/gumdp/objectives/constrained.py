@@ -35,6 +35,8 @@ class Constrained(Objective):
     2.75
     """
 
+    convex = True
+
     def __init__(self, costs: ArrayLike, constraints: ArrayLike, budgets: ArrayLike, penalty: ArrayLike) -> None:
         self.costs = cost_table("Constrained: costs", costs)
         table = number_table("Constrained: constraints", constraints)
@@ -59,10 +61,6 @@ class Constrained(Objective):
 
     def __repr__(self) -> str:
         return f"Constrained(costs of shape {self.costs.shape}, {len(self.budgets)} budgets)"
-
-    @property
-    def convex(self) -> bool:
-        return True
 
     def value(self, d: Array) -> float:
         return float((self.costs * d).sum() + self.penalty @ np.maximum(0.0, self.excess(d)))

@@ -34,6 +34,8 @@ class KLImitation(Objective):
     0.693147
     """
 
+    convex = True
+
     def __init__(self, target: ArrayLike, floor: float = FLOOR) -> None:
         self.floor = check_float("KLImitation: floor", floor, 1e-300, 1.0)
         self.target = distribution("KLImitation: target", target)
@@ -42,10 +44,6 @@ class KLImitation(Objective):
 
     def __repr__(self) -> str:
         return f"KLImitation(target of shape {self.target.shape}, floor={self.floor:g})"
-
-    @property
-    def convex(self) -> bool:
-        return True
 
     def value(self, d: Array) -> float:
         return float(rel_entr(d, self.mixed).sum())

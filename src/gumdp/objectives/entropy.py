@@ -14,13 +14,31 @@ from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.record import Separable
 from gumdp.objectives.separable import SeparableSum, Terms
-from gumdp.objectives.tangent import LEAST, PairTangent, Tangent
+from gumdp.objectives.tangent import LEAST, PairTangent, Tangent, summed
 
 FLOOR = 1e-6
 
 
 @dataclass(frozen=True)
-class Entropy(Objective):
+class _Floored(Objective):
+    """The slope of x·log x has no bound at 0: a Lipschitz constant needs masses of at least ``floor``."""
+
+    floor: float = FLOOR
+    convex = True
+
+    def __post_init__(self) -> None:
+        check_float(f"{type(self).__name__}: floor", self.floor, 1e-300, math.exp(-2))
+
+    def lipschitz(self, shape: Shape) -> float:
+        return abs(math.log(self.floor) + 1.0)
+
+    @property
+    def lipschitz_floor(self) -> float:
+        return self.floor
+
+
+@dataclass(frozen=True)
+class Entropy(_Floored):
     """f(d) = Σ d(s,a) log d(s,a), with 0·log 0 = 0: least when every pair gets the same share.
 
     The slope of x·log x has no bound at 0, so there is a Lipschitz constant only where every entry is at least
@@ -31,15 +49,6 @@ class Entropy(Objective):
     -1.791759
     """
 
-    floor: float = FLOOR
-
-    def __post_init__(self) -> None:
-        check_float("Entropy: floor", self.floor, 1e-300, math.exp(-2))
-
-    @property
-    def convex(self) -> bool:
-        return True
-
     def value(self, d: Array) -> float:
         return float(xlogy(d, d).sum())
 
@@ -48,13 +57,6 @@ class Entropy(Objective):
 
     def bounds(self, shape: Shape) -> tuple[float, float]:
         return -math.log(shape[0] * shape[1]), 0.0
-
-    def lipschitz(self, shape: Shape) -> float:
-        return abs(math.log(self.floor) + 1.0)
-
-    @property
-    def lipschitz_floor(self) -> float:
-        return self.floor
 
     def expression(self, d: Any) -> Any:
         import cvxpy
@@ -72,7 +74,7 @@ class Entropy(Objective):
 
 
 @dataclass(frozen=True)
-class StateEntropy(Objective):
+class StateEntropy(_Floored):
     """f(d) = Σ_s d(s) log d(s) with d(s) = Σ_a d(s,a): least when every state gets the same share.
 
     The Lipschitz constant holds where every state has at least the mass ``floor``, as for ``Entropy``:
@@ -82,15 +84,6 @@ class StateEntropy(Objective):
     >>> round(StateEntropy().value(np.array([[0.5, 0.0], [0.2, 0.3]])), 6)
     -0.693147
     """
-
-    floor: float = FLOOR
-
-    def __post_init__(self) -> None:
-        check_float("StateEntropy: floor", self.floor, 1e-300, math.exp(-2))
-
-    @property
-    def convex(self) -> bool:
-        return True
 
     def value(self, d: Array) -> float:
         mass = d.sum(axis=1)
@@ -102,13 +95,6 @@ class StateEntropy(Objective):
 
     def bounds(self, shape: Shape) -> tuple[float, float]:
         return -math.log(shape[0]), 0.0
-
-    def lipschitz(self, shape: Shape) -> float:
-        return abs(math.log(self.floor) + 1.0)
-
-    @property
-    def lipschitz_floor(self) -> float:
-        return self.floor
 
     def expression(self, d: Any) -> Any:
         import cvxpy
@@ -187,9 +173,7 @@ class StateEntropyTangent(Tangent):
     def value(self, d: Any) -> float:
         total = 0.0
         for first in range(0, d.size, self.actions):
-            m = 0.0
-            for i in range(first, first + self.actions):
-                m += d[i]
+            m = summed(d, first, self.actions)
             if m > 0.0:
                 total += m * math.log(m)
         return total
@@ -197,10 +181,7 @@ class StateEntropyTangent(Tangent):
     def tangent(self, d: Any, g: Any, factor: float, smoothing: float) -> float:
         total = 0.0
         for first in range(0, d.size, self.actions):
-            m = 0.0
-            for i in range(first, first + self.actions):
-                m += d[i]
-            m = max(m, LEAST)
+            m = max(summed(d, first, self.actions), LEAST)
             slope = factor * (math.log(m) + 1.0)
             for i in range(first, first + self.actions):
                 g[i] += slope

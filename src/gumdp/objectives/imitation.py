@@ -30,15 +30,13 @@ class Imitation(Objective):
     0.5
     """
 
+    convex = True
+
     def __init__(self, target: ArrayLike) -> None:
         self.target = distribution("Imitation: target", target)
 
     def __repr__(self) -> str:
         return f"Imitation(target of shape {self.target.shape})"
-
-    @property
-    def convex(self) -> bool:
-        return True
 
     def value(self, d: Array) -> float:
         return float(((d - self.target) ** 2).sum())

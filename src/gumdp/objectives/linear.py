@@ -23,15 +23,13 @@ class Linear(Objective):
     0.75
     """
 
+    convex = True
+
     def __init__(self, costs: ArrayLike) -> None:
         self.costs = cost_table("Linear: costs", costs)
 
     def __repr__(self) -> str:
         return f"Linear(costs of shape {self.costs.shape})"
-
-    @property
-    def convex(self) -> bool:
-        return True
 
     def value(self, d: Array) -> float:
         return float((self.costs * d).sum())

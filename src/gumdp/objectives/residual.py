@@ -24,16 +24,14 @@ class Residual(Objective):
     0.25
     """
 
+    convex = True
+
     def __init__(self, weights: ArrayLike, target: float) -> None:
         self.weights = cost_table("Quadratic.residual: weights", weights)
         self.target = check_float("Quadratic.residual: target", target, -LARGEST, LARGEST)
 
     def __repr__(self) -> str:
         return f"Quadratic.residual(weights of shape {self.weights.shape}, {self.target:g})"
-
-    @property
-    def convex(self) -> bool:
-        return True
 
     def value(self, d: Array) -> float:
         return self._gap(d) ** 2

@@ -83,6 +83,15 @@ def added(start, x, y):
 
 
 @part
+def summed(d, first, count):
+    """The sum of so many entries from ``first`` on: the mass of a state."""
+    total = 0.0
+    for i in range(first, first + count):
+        total += d[i]
+    return total
+
+
+@part
 def add_to(g, factor, row):
     """``g`` becomes g + factor·row."""
     for i in range(g.size):

@@ -28,15 +28,13 @@ class WorstCase(Objective):
     0.75
     """
 
+    convex = True
+
     def __init__(self, costs: ArrayLike) -> None:
         self.costs = cost_table("WorstCase: costs", costs, ndim=3)
 
     def __repr__(self) -> str:
         return f"WorstCase(costs of shape {self.costs.shape})"
-
-    @property
-    def convex(self) -> bool:
-        return True
 
     def value(self, d: Array) -> float:
         return float(self._each(d).max())
