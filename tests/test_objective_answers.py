@@ -136,6 +136,22 @@ def test_a_subclass_with_a_value_of_its_own_does_not_inherit_what_another_value_
     assert Squared(gumdp.Entropy(), 1.0).exponential is None
 
 
+def test_what_the_value_is_made_of_counts_as_the_value():
+    class Lenient(gumdp.Constrained):
+        def excess(self, d):
+            return super().excess(d) - 0.1
+
+    f = Lenient(COSTS[0], COSTS[1], 0.4, 1.0)
+    assert f.tangent(SHAPE) is f.separable(SHAPE) is None
+
+    class Tripled(type(2.0 * gumdp.Entropy())):
+        def coefficients(self, shape):  # which the tangent reads as well
+            return 3.0, 0.0
+
+    assert Tripled(gumdp.Entropy(), 2.0).parts(SHAPE) == (0.0, ((3.0, gumdp.Entropy()),))
+    assert Tripled(gumdp.Entropy(), 2.0).tangent(SHAPE).factor == 3.0
+
+
 def test_bounds_of_such_a_subclass_rest_on_its_own_value():
     problem = gumdp.Problem(gumdp.Tabular(np.full((2, 2, 2), 0.5)), Louder(), 1.0, 3)
     assert distinct_bound(problem) is None

@@ -17,7 +17,7 @@
 ============================  =========================================================================================
 
 Solvers and bounds ask; none of them looks at the type of an objective, so that those that users write can answer as
-well as ours. The last four say what f *is*: a subclass with a ``value`` of its own does not inherit them.
+well as ours. The last four say what f *is*: a subclass with another value does not inherit them.
 """
 
 from __future__ import annotations
@@ -59,9 +59,8 @@ class Objective(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         adopt_old_names(cls)
-        owner = {name: _owner(cls, name) for name in ("value", *IDENTITY)}
-        for name in IDENTITY:  # what a class says that f is counts as long as none below it says another value
-            if cls.__mro__.index(owner[name]) > cls.__mro__.index(owner["value"]):
+        for name in IDENTITY:
+            if _outdated(cls, name):
                 setattr(cls, name, vars(Objective)[name])
 
     @property
@@ -154,9 +153,17 @@ class Objective(ABC):
     __array_ufunc__ = None  # NumPy's numbers leave + and * to us
 
 
-def _owner(cls: type, name: str) -> type:
-    """The class that ``cls`` has ``name`` from."""
-    return next(base for base in cls.__mro__ if name in vars(base))
+def _outdated(cls: type[Objective], name: str) -> bool:
+    """Whether a class below the one that answers ``name`` changes the value, or what only the value reads."""
+    owner = next(base for base in cls.__mro__ if name in vars(base))
+    reads = {"value", *_reads(cls.value)} - _reads(vars(owner)[name])
+    return any(reads & vars(base).keys() for base in cls.__mro__[: cls.__mro__.index(owner)])
+
+
+def _reads(method: Any) -> set[str]:
+    """The names of attributes and globals in a method's code."""
+    code = getattr(getattr(method, "fget", method), "__code__", None)
+    return set() if code is None else set(code.co_names)
 
 
 def one_number(name: str, result: Any) -> float:
