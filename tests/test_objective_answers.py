@@ -256,7 +256,7 @@ def test_what_calls_python_back_lives_as_long_as_its_record():
 
 
 def test_the_old_names_of_methods_work_and_warn():
-    with pytest.warns(DeprecationWarning, match=r"Old.score\(shape\) is called record\(shape\) now") as seen:
+    with pytest.warns(DeprecationWarning, match=r"Old.score\(shape\) is now record\(shape\)") as seen:
 
         class Old(gumdp.Linear):
             def score(self, shape):
@@ -266,11 +266,11 @@ def test_the_old_names_of_methods_work_and_warn():
                 return 2.0 * super().value(d)
 
     assert seen[0].filename == __file__
-    with pytest.warns(DeprecationWarning, match=r"score\(shape\) of an objective is called record\(shape\) now"):
+    with pytest.warns(DeprecationWarning, match=r"score\(shape\) of an objective is now record\(shape\)"):
         costs = Old(COSTS[0]).record(SHAPE).costs
     assert costs == pytest.approx(2.0 * COSTS[0].ravel())
 
-    with pytest.warns(DeprecationWarning, match=r"Fussy.fit\(shape\) is called check_shape\(shape\) now"):
+    with pytest.warns(DeprecationWarning, match=r"Fussy.fit\(shape\) is now check_shape\(shape\)"):
 
         class Fussy(gumdp.Entropy):
             def fit(self, shape):

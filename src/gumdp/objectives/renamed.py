@@ -14,7 +14,7 @@ def adopt_old_names(cls: type) -> None:
     for old, new in RENAMED.items():
         if old in vars(cls) and new not in vars(cls):
             warnings.warn(
-                f"{cls.__name__}.{old}(shape) is called {new}(shape) now: rename it; "
+                f"{cls.__name__}.{old}(shape) is now {new}(shape): rename it; "
                 "the old name works for one more minor version.",
                 DeprecationWarning,
                 stacklevel=4,  # past ABCMeta and __init_subclass__, at the class
@@ -34,7 +34,7 @@ def renamed(old: str) -> Callable[..., Any]:
 
     def forward(self: Any, shape: Any) -> Any:
         new = RENAMED[old]
-        warnings.warn(f"{old}(shape) of an objective is called {new}(shape) now.", DeprecationWarning, stacklevel=2)
+        warnings.warn(f"{old}(shape) of an objective is now {new}(shape).", DeprecationWarning, stacklevel=2)
         methods = (vars(base)[new] for base in type(self).__mro__ if new in vars(base))
         return next(method for method in methods if method.__name__ != "adopted")(self, shape)
 
