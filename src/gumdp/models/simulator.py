@@ -10,7 +10,7 @@ import numba
 import numpy as np
 
 from gumdp.errors import GumdpError, check_int, unknown
-from gumdp.jit.record import Code
+from gumdp.jit.record import Code, reason
 from gumdp.models.base import Model
 from gumdp.models.bins import Bins
 from gumdp.models.compiled import Absorbing, Drawn, Ending, Fixed, Indexed, Noisy, Restarting, Simulation, Still
@@ -182,7 +182,7 @@ def _code(what: str, function: Any) -> Code:
     try:
         return Code(function)
     except TypeError as error:
-        raise GumdpError(f"Simulator: {what} reads {error}, which compiled code can't be made of.") from None
+        raise GumdpError(f"Simulator: {what} must be a function that was written in Python, not {error}.") from None
 
 
 def _attempt(what: str, code: Code, *args: Any) -> Any:
@@ -190,5 +190,6 @@ def _attempt(what: str, code: Code, *args: Any) -> Any:
     try:
         return code.compiled(*args)
     except Exception as error:
-        reason = (str(error).strip().splitlines() or [""])[0]
-        raise GumdpError(f"Simulator: {what} can't be compiled or fails: {type(error).__name__}: {reason}") from error
+        raise GumdpError(
+            f"Simulator: {what} can't be compiled or fails: {type(error).__name__}: {reason(error)}."
+        ) from error
