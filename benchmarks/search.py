@@ -12,10 +12,11 @@ import gumdp
 from benchmarks.limit import bare, in_c, start_of
 from benchmarks.timing import best
 from gumdp.counts.running import new_running
-from gumdp.search.loop import clear, plan_trial, search
-from gumdp.search.planner import Workspace
+from gumdp.policies.play import play
+from gumdp.search.policy import Searcher
+from gumdp.search.tree import clear
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "docs" / "guide"))
 
 ITERATIONS = 4000
 PROBLEMS = ("m1-entropy", "frozenlake-entropy", "taxi-entropy", "mountaincar-entropy")
@@ -26,54 +27,23 @@ class Bench:
 
     def __init__(self, problem: Any, planner: Any) -> None:
         self.problem, self.iterations = problem, planner.iterations
-        self.compiled, self.record = problem.model.compiled(), problem.record
-        self.workspace = Workspace(planner, problem, planner.iterations)
+        self.compiled = problem.model.compiled()
+        self.searcher = Searcher(planner, problem, planner.iterations)
+        self.decider = self.searcher.decider()
         self.running = new_running(problem.record, problem.shape, problem.steps)
         self.stop = np.zeros(1, np.uint8)
         self.start = start_of(problem)
 
     def at_root(self) -> None:
         """One decision at the first step."""
-        workspace, problem = self.workspace, self.problem
-        clear(workspace.tree)
-        search(
-            self.compiled,
-            self.record,
-            workspace.actor,
-            workspace.forecast,
-            self.running,
-            workspace.tree,
-            workspace.tables,
-            workspace.rules,
-            problem.weights,
-            np.uint64(problem.horizon),
-            self.start,
-            np.uint64(0),
-            self.iterations,
-            np.uint64(7),
-            self.stop,
-        )
+        searcher = self.searcher
+        clear(searcher.tree)
+        searcher.rng = np.uint64(7)
+        searcher.run(self.running, self.start, 0, self.iterations, self.stop)
 
     def whole_trial(self) -> None:
         """A whole trial."""
-        workspace, problem = self.workspace, self.problem
-        running = new_running(problem.record, problem.shape, problem.steps)
-        plan_trial(
-            self.compiled,
-            self.record,
-            workspace.actor,
-            workspace.forecast,
-            running,
-            workspace.tree,
-            workspace.spare,
-            workspace.tables,
-            workspace.rules,
-            problem.weights,
-            problem.horizon,
-            self.iterations,
-            np.array([1, 2], np.uint64),
-            self.stop,
-        )
+        play(self.searcher.setup, self.decider, self.running, np.array([[1, 2]], np.uint64), np.zeros(1), self.stop)
 
     def bare_root(self) -> None:
         """The rollouts of ``at_root``, bare."""
@@ -114,13 +84,11 @@ def against_limit(name: str, repeats: int) -> dict[str, Any]:
 
 
 def against_python(name: str, repeats: int) -> dict[str, Any]:
-    """Iterations a second against the plain-Python reference, at the root."""
-    from reference import ReferenceSearch
+    """Iterations a second against the plain-Python search of the guide, at the root."""
+    from uct_from_scratch import UCT
 
-    problem = gumdp.zoo.load(name)
-    bench, plain = Bench(problem, gumdp.MCTS.paper(ITERATIONS)), ReferenceSearch(problem)
-    few = 40
-    root = (int(bench.start), np.zeros(problem.shape), 0)
-    times = best({"compiled": bench.at_root, "python": lambda: plain.search(root, few)}, max(3, repeats // 5))
+    problem, few = gumdp.zoo.load(name), 40
+    bench, plain = Bench(problem, gumdp.MCTS.paper(ITERATIONS)), UCT(few).start(problem, seed=0)
+    times = best({"compiled": bench.at_root, "python": lambda: plain.decide(bench.start)}, max(3, repeats // 5))
     compiled, python = times["compiled"] / ITERATIONS, times["python"] / few
     return {"problem": name, "python_us": python * 1e6, "compiled_us": compiled * 1e6, "ratio": python / compiled}

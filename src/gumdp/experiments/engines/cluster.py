@@ -79,8 +79,6 @@ class Ray:
         variables = {}
         if address is not None:
             _check_reachable(address)
-            if "NUMBA_CACHE_DIR" not in os.environ:  # a home folder may be shared between nodes; this is not
-                variables["NUMBA_CACHE_DIR"] = str(Path(tempfile.gettempdir()) / "gumdp-kernels")
         options: dict[str, Any] = {"address": address} if address is not None else {"address": "local"}
         if address is None:
             options |= {"num_cpus": workers or os.cpu_count() or 1, "include_dashboard": False}

@@ -39,7 +39,7 @@ from gumdp.experiments.plan.experiment import (
     planner_variants,
     problem_variants,
 )
-from gumdp.policies import registry
+from gumdp.run import registry
 from gumdp.zoo.registry import find
 
 KEYS = ("name", "trials", "seed", "seeds", "keep", "modules", "problems", "planners")
