@@ -179,8 +179,8 @@ def test_a_function_that_changes_only_some_occupancies_is_told_so_and_changes_no
 
     record, d = problem(floored).record, np.array([0.0, 1.0, 0.0, 0.0])
     assert type(record).__name__ == "FunctionRecord"
+    assert np.isnan(whole_value(record, d))
     with pytest.raises(gumdp.GumdpError, match="floored changes the occupancy that it is given; it must only read it"):
-        whole_value(record, d)
         reraise()
     assert np.array_equal(d, [0.0, 1.0, 0.0, 0.0])
     assert whole_value(record, np.array([0.25, 0.0, 0.75, 0.0])) == 0.75
@@ -240,7 +240,10 @@ def test_a_function_that_numba_reads_otherwise_runs_as_python():
 
 def test_what_reads_an_open_ended_value_runs_as_python_with_one_warning():
     f = gumdp.Function(lambda d: TABLE["a"] * d.max())
-    with pytest.warns(UserWarning, match="runs as plain Python.*Untyped global name .TABLE.: Cannot determine Numba type of <class .dict.>"):
+    with pytest.warns(
+        UserWarning,
+        match="runs as plain Python.*Untyped global name .TABLE.: Cannot determine Numba type of <class .dict.>",
+    ):
         first = f.record((2, 2))
     assert type(f.record((2, 2))) is type(first)  # no second warning, which would be an error here
 

@@ -3,20 +3,24 @@
 in a new process that finds the old one's compiled code on disk, and in the same process.
 """
 
+import argparse
+import dis
 import importlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import typing
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gumdp
+from gumdp.jit.bytecode import anatomy
 from gumdp.jit.meaning import AFRESH
 from gumdp.jit.record import Code, allocating
 
@@ -129,7 +133,9 @@ FUNCTIONS = [
 ]
 """
 
-NAMES = [line.strip(" ,") for part in KINDS.split("FUNCTIONS = [")[1].split("]")[0].split(",") if (line := part.strip())]
+NAMES = [
+    line.strip(" ,") for part in KINDS.split("FUNCTIONS = [")[1].split("]")[0].split(",") if (line := part.strip())
+]
 
 ASK = """
 import json
@@ -222,6 +228,7 @@ def test_an_edit_of_any_kind_gives_the_new_answer_after_a_reload(
         assert ask(code, 3.0) == was, f"{name}: what was made before the edit means what it meant"
 
 
+@pytest.mark.slow
 def test_names_in_machine_code_from_different_processes_do_not_mix(tmp_path: Path) -> None:
     """Two processes compile functions of one name that are too long to be inlined; a third one loads both."""
     lines = "".join(f"        x = x * 1.0000001 + table[{k} % 3] if x > {k} else x - {k}\n" for k in range(60))
@@ -273,6 +280,50 @@ def test_a_change_in_a_running_process_is_met_by_what_is_made_anew(
     assert ask(old, 3.0) == ask(old, 3) == 6.0
 
 
+RECORD = """
+from gumdp.jit.record import allocating, record
+K = OLD
+
+@record
+class Whole:
+    factor: float
+    def value(self, d):
+        return K * self.factor * d
+
+@allocating
+def ask(r, x):
+    return r.value(x)
+"""
+
+
+def test_an_edit_of_what_a_record_s_method_reads_gives_the_new_answer(tmp_path: Path) -> None:
+    say = (
+        "\nimport json\nvalue = ask(Whole(1.0), 3.0)\nprint(json.dumps([value, sum(ask.stats.cache_hits.values())]))\n"
+    )
+    found = []
+    for old in ("2.0", "2.0", "5.0"):
+        (tmp_path / "whole.py").write_text(RECORD.replace("OLD", old) + say)
+        environment = {**os.environ, "GUMDP_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(PACKAGE.parent)}
+        done = subprocess.run([sys.executable, tmp_path / "whole.py"], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        found.append(json.loads(done.stdout))
+    assert found == [[6.0, 0], [6.0, 1], [15.0, 0]]
+
+
+def test_a_change_in_a_running_process_is_met_by_a_record_that_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "recorded.py").write_text(RECORD.replace("OLD", "2.0"))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "recorded", raising=False)
+    recorded = importlib.import_module("recorded")
+    old = recorded.Whole(1.0)
+    assert recorded.ask(old, 3.0) == 6.0
+    monkeypatch.setattr(recorded, "K", 5.0)
+    assert recorded.ask(recorded.Whole(1.0), 3.0) == 15.0
+    assert recorded.ask(old, 3.0) == recorded.ask(old, 3) == 6.0
+
+
 def digest(function: Any) -> str:
     return Code(function).digest
 
@@ -306,6 +357,34 @@ def test_defaults_of_keywords_count() -> None:
 def test_what_an_array_holds_counts_and_not_how_it_lies() -> None:
     wide = np.arange(12.0).reshape(3, 4)
     assert reading(wide[:, ::2]) == reading(np.array([[0.0, 2.0], [4.0, 6.0], [8.0, 10.0]]))
+
+
+def test_byte_code_is_read_as_python_s_own_disassembler_reads_it() -> None:
+    """Python's byte code changes with its version: the module ``dis`` knows how."""
+
+    def codes(code: CodeType) -> Iterator[CodeType]:
+        yield code
+        for constant in code.co_consts:
+            if isinstance(constant, CodeType):
+                yield from codes(constant)
+
+    def expected(code: CodeType) -> list[tuple[bool, str, tuple[str, ...]]]:
+        found, open_ = [], False
+        for step in dis.get_instructions(code):
+            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF"):
+                found.append((step.opname.endswith("DEREF"), step.argval, ()))
+                open_ = True
+            elif open_ and step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                found[-1] = (*found[-1][:2], (*found[-1][2], step.argval))
+            elif step.opname not in ("EXTENDED_ARG", "CACHE"):
+                open_ = False
+        return list(dict.fromkeys(found))
+
+    for module in (argparse, typing):
+        top = compile(Path(module.__file__).read_text("utf-8"), module.__file__, "exec")
+        for code in codes(top):
+            if "LOAD_FROM_DICT" not in "".join(step.opname for step in dis.get_instructions(code)):
+                assert [tuple(read) for read in anatomy(code).reads] == expected(code), code
 
 
 def test_docstrings_comments_and_line_numbers_do_not_matter() -> None:

@@ -41,7 +41,8 @@ def anatomy(code: CodeType) -> Anatomy:
     >>> anatomy((lambda x: math.tau * x).__code__).reads
     (Read(cell=False, name='math', attributes=('tau',)),)
     """
-    text, constants, reads = bytearray(), [], {}
+    text, constants = bytearray(), []
+    reads: dict[Read, None] = {}
     slots = _slots(code)
     last: Read | None = None  # what is on top of the stack, if that was just read
     for op, arg in instructions(code):

@@ -99,7 +99,7 @@ class KernelCache(_Cache):  # type: ignore[misc]
 
 def spelled(typ: Any) -> str:
     """The name of a Numba type, with the names of the fields of named tuples, which Numba leaves out."""
-    if isinstance(typ, types.BaseTuple):
+    if isinstance(typ, types.BaseTuple):  # type: ignore[attr-defined]
         fields = getattr(typ, "fields", ())
         return f"{typ.name}<{', '.join(fields)}; {', '.join(map(spelled, typ.types))}>"
     return str(typ)

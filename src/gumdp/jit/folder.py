@@ -40,7 +40,6 @@ class Folder:
         self.path = path
         self.obstacle: str | None = None  # why it can't be used, once that is known
         self._ready = False
-        self._tidied = False
 
     @classmethod
     def standard(cls) -> Folder:
@@ -78,8 +77,8 @@ class Folder:
             return
         aside = self.path / f"{uuid.uuid4().hex}.tmp"
         try:
-            with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), "wb") as f:
-                f.write(HEAD + hashlib.sha256(body).digest() + body)
+            with open(aside, "xb", opener=lambda file, flags: os.open(file, flags, 0o600)) as file:
+                file.write(HEAD + hashlib.sha256(body).digest() + body)
             os.replace(aside, self._file(name))
         except OSError as error:
             with contextlib.suppress(OSError):

@@ -20,27 +20,24 @@ from __future__ import annotations
 
 import builtins
 import enum
-import functools
 import hashlib
 import sys
-import sysconfig
 import types as python_types
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import llvmlite
+import llvmlite  # type: ignore[import-untyped]
 import numba
 import numpy as np
 from numba.core import types
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
-from numba.core.typing.templates import builtin_registry
 
 from gumdp.jit.bytecode import Read, anatomy
+from gumdp.jit.trust import address, home_of, is_trusted, release, taught_names
 
-TRUSTED = ("numba", "llvmlite", "numpy", "scipy")  # beside Python's own: a release of these is what its number says
 AFRESH = "afresh-"  # how the digest of an unknown meaning begins
 _PLAIN = (bool, float, complex, str, bytes, type(None), type(...), range, slice)
 
@@ -184,7 +181,7 @@ class _Walk:
         self._met[id(original)] = (len(self._met), original, copy)
 
     def _class(self, cls: type) -> None:
-        if issubclass(cls, BaseException) or _is_trusted(cls):
+        if issubclass(cls, BaseException) or is_trusted(cls):
             self.say("class", cls.__module__, cls.__qualname__)
         elif issubclass(cls, enum.Enum):
             self.say("enum", cls.__mro__[1].__name__, len(cls.__members__))
@@ -202,10 +199,10 @@ class _Walk:
         """Functions, compiled or not; what is trusted; and all that remains."""
         python = getattr(value, "py_func", value)
         name = getattr(python, "__name__", None)
-        if isinstance(name, str) and name in overloaded():
+        if isinstance(name, str) and name in taught_names():
             self._stop(f"the function {name}, for which there is an @overload")
-        elif type(python) is python_types.FunctionType and not _is_trusted(python):
-            home = _home(python)
+        elif type(python) is python_types.FunctionType and not is_trusted(python):
+            home = home_of(python)
             if home.startswith("gumdp.jit."):
                 self.say("jit", home, python.__qualname__)
             elif home.startswith("gumdp."):
@@ -216,11 +213,11 @@ class _Walk:
                 return self.function(value)
             else:
                 self._stop(f"a value of type {type(value).__name__}")
-        elif isinstance(value, python_types.ModuleType) and _is_trusted(value):
-            self.say("module", value.__name__, _release(value.__name__))
-        elif _is_trusted(value):
-            home, name = _address(value)
-            self.say("trusted", home, name, _release(home))
+        elif isinstance(value, python_types.ModuleType) and is_trusted(value):
+            self.say("module", value.__name__, release(value.__name__))
+        elif is_trusted(value):
+            home, name = address(value)
+            self.say("trusted", home, name, release(home))
         elif isinstance(value, python_types.ModuleType):
             self._stop(f"the module {value.__name__} as a whole")
         else:
@@ -280,7 +277,7 @@ class _Walk:
         """Spell the byte code; the variables that it and the code inside it read."""
         parts = anatomy(code)
         self.say("code", parts.text, len(parts.constants))
-        if clash := overloaded().intersection(code.co_names):
+        if clash := taught_names().intersection(code.co_names):
             self._stop(f"the name {min(clash)}, for which there is an @overload")
         reads = list(parts.reads)
         for constant in parts.constants:
@@ -292,7 +289,7 @@ class _Walk:
 
     def _read(self, value: Any, attributes: list[tuple[str, ...]]) -> Any:
         """Spell a variable: all of it, or of a module the attributes that are read."""
-        if not isinstance(value, python_types.ModuleType) or _is_trusted(value):
+        if not isinstance(value, python_types.ModuleType) or is_trusted(value):
             return self.value(value)
         if not all(attributes):
             return self._callable(value)
@@ -303,81 +300,3 @@ class _Walk:
             if hasattr(value, name):
                 setattr(shadow, name, self._read(getattr(value, name), rest))
         return shadow
-
-
-# --- whom to trust ---
-
-
-def _home(function: python_types.FunctionType) -> str:
-    """The module whose globals the function reads, or "" (what it says of itself may be copied from another)."""
-    name = function.__globals__.get("__name__", "")
-    return name if vars(sys.modules.get(name, python_types)) is function.__globals__ else ""
-
-
-def _address(value: Any) -> tuple[str, str]:
-    """(module, name) under which ``value`` can be found, or ("", "")."""
-    if isinstance(value, python_types.ModuleType):
-        return value.__name__, ""
-    for place in (getattr(value, "__module__", None), type(value).__module__):
-        module = sys.modules.get(place) if isinstance(place, str) else None
-        for name in (getattr(value, "__qualname__", None), getattr(value, "__name__", None)):
-            if module is not None and isinstance(name, str) and getattr(module, name, None) is value:
-                return module.__name__, name
-        for name, other in list(vars(module).items()) if module is not None else ():
-            if other is value:
-                return module.__name__, name
-    return "", ""
-
-
-def _is_trusted(value: Any) -> bool:
-    """Whether ``value`` is a part of Python's library, NumPy, Numba or SciPy."""
-    if isinstance(value, python_types.FunctionType):
-        return _is_release(_home(value))
-    return _is_release(_address(value)[0])
-
-
-@functools.cache
-def _is_release(module: str) -> bool:
-    top = module.partition(".")[0]
-    if top in TRUSTED:
-        return True
-    if top not in sys.stdlib_module_names:
-        return False
-    file = getattr(sys.modules.get(top), "__file__", None)  # a user's file may be called like one of Python's
-    folders = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")}
-    return file is None or any(
-        folder in (path := Path(file).resolve()).parents and "site-packages" not in path.parts for folder in folders
-    )
-
-
-def _release(module: str) -> str:
-    return str(getattr(sys.modules.get(module.partition(".")[0]), "__version__", ""))
-
-
-_scanned: tuple[int, frozenset[str]] = (0, frozenset())
-
-
-def overloaded() -> frozenset[str]:
-    """The names of functions, methods and attributes that someone taught Numba, beside Numba and this package."""
-    global _scanned
-    registry = builtin_registry
-    size = len(registry.functions) + len(registry.attributes) + len(registry.globals)
-    if size != _scanned[0]:
-        names: set[str] = set()
-        for key, typ in registry.globals:
-            for template in getattr(typ, "templates", ()):
-                names |= _taught(template, lambda _, key=key: getattr(key, "__name__", repr(key)))
-        for template in registry.attributes:
-            names |= _taught(template, lambda t: getattr(t, "_attr", None))
-        _scanned = size, frozenset(names)
-    return _scanned[1]
-
-
-def _taught(template: Any, name: Callable[[Any], str | None]) -> set[str]:
-    by = getattr(template, "_overload_func", None) or getattr(template, "_definition_func", None) or template
-    file = getattr(getattr(by, "__code__", None), "co_filename", "")
-    if str(by.__module__).partition(".")[0] in ("numba", "gumdp") or file.startswith(str(Path(numba.__file__).parent)):
-        return set()
-    if found := name(template):
-        return {found}
-    return {attribute.removeprefix("resolve_") for attribute in dir(template) if attribute.startswith("resolve_")}

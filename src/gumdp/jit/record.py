@@ -86,7 +86,7 @@ def verbs_of(cls: Any, known: Known | None = None) -> Verbs:
     return Verbs(means.digest, {verb: getattr(c, "py_func", c) for verb, c in zip(own, means.copies, strict=True)})
 
 
-_package_verbs = functools.cache(verbs_of)
+_package_verbs: Callable[[Any], Verbs] = functools.cache(verbs_of)
 
 
 class Record(tuple[Any, ...]):
@@ -132,7 +132,7 @@ register_model(RecordType)(models.TupleModel)
 @typeof_impl.register(Record)
 def _typeof_record(value: Any, context: Any) -> RecordType:
     cls = type(value)
-    verbs = _package_verbs(cls) if _is_ours(cls) else vars(value).get("verbs") or verbs_of(cls)
+    verbs = _package_verbs(cls) if _is_ours(cls) else vars(value).get("_verbs") or verbs_of(cls)
     return RecordType(tuple(typeof_impl(field, context) for field in value), cls, verbs)
 
 
@@ -164,10 +164,10 @@ def record(cls: type[T]) -> type[T]:
 def _dated(cls: Any, *args: Any, **kwargs: Any) -> Any:
     """A record of a user's, which means what its methods mean when it is made."""
     self = super(Record, cls).__new__(cls, *args, **kwargs)
-    now, last = verbs_of(cls), cls.__dict__.get("latest")
+    now, last = verbs_of(cls), cls.__dict__.get("_latest")
     if last is None or last.digest != now.digest:
-        cls.latest = last = now
-    self.verbs = last
+        cls._latest = last = now
+    self._verbs = last
     return self
 
 
@@ -204,9 +204,10 @@ class Code:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = getattr(function, "py_func", function)
+        self.compiled: Any = self.function
         self.unknown: tuple[str, ...] = ()  # what it reads that can't be known again in another process
         if numba.config.DISABLE_JIT:
-            self.digest, self.compiled = "", self.function
+            self.digest = ""
             return
         if not isinstance(self.function, python_types.FunctionType):
             raise TypeError(f"a {type(self.function).__name__}")

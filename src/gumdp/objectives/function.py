@@ -178,6 +178,7 @@ class FunctionRecord(Dense):
     def value(self, d: Any) -> float:
         table = d[: self.rows * self.columns].reshape((self.rows, self.columns))
         try:
-            return 1.0 * self.code.of(table)  # float() does not take a bool
+            value: float = 1.0 * self.code.of(table)  # float() does not take a bool
+            return value
         except Exception:
             return float(python_value(self.handle, table))

@@ -11,9 +11,7 @@ import contextlib
 import functools
 import os
 import socket
-import tempfile
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from gumdp.errors import GumdpError, check_int
@@ -76,7 +74,6 @@ class Ray:
 
     def _connect(self, address: str | None, workers: int | None) -> None:
         """Reach the cluster, or say why not."""
-        variables = {}
         if address is not None:
             _check_reachable(address)
         options: dict[str, Any] = {"address": address} if address is not None else {"address": "local"}
@@ -88,7 +85,6 @@ class Ray:
                 logging_level="ERROR",
                 log_to_driver=False,
                 ignore_reinit_error=True,
-                runtime_env={"env_vars": variables} if variables else None,
             )
         except Exception as error:  # Ray has many ways to say this
             reason = " ".join(str(error).split())[:300]
