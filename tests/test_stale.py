@@ -22,7 +22,7 @@ import pytest
 import gumdp
 from gumdp.jit.bytecode import anatomy
 from gumdp.jit.meaning import AFRESH
-from gumdp.jit.record import Code, allocating
+from gumdp.jit.record import Code, allocating, record
 
 PACKAGE = Path(gumdp.__file__).parent
 
@@ -140,7 +140,7 @@ NAMES = [
 ASK = """
 import json
 import kinds
-from gumdp.jit.record import Code, allocating
+from gumdp.jit.record import Code, allocating, record
 
 @allocating
 def ask(code, x):
@@ -314,6 +314,7 @@ def test_a_change_in_a_running_process_is_met_by_a_record_that_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "recorded.py").write_text(RECORD.replace("OLD", "2.0"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "recorded", raising=False)
     recorded = importlib.import_module("recorded")
@@ -322,6 +323,43 @@ def test_a_change_in_a_running_process_is_met_by_a_record_that_is_made_anew(
     monkeypatch.setattr(recorded, "K", 5.0)
     assert recorded.ask(recorded.Whole(1.0), 3.0) == 15.0
     assert recorded.ask(old, 3.0) == recorded.ask(old, 3) == 6.0
+    assert isinstance(recorded.Whole(1.0), recorded.Whole)
+    (tmp_path / "recorded.py").write_text(RECORD.replace("OLD", "7.0"))
+    ask = recorded.ask
+    importlib.reload(recorded)
+    assert ask(recorded.Whole(1.0), 3.0) == 21.0
+    assert ask(old, 3.0) == 6.0
+
+
+def test_a_record_means_again_what_it_meant_when_a_change_is_undone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "undone.py").write_text(RECORD.replace("OLD", "2.0"))
+    monkeypatch.syspath_prepend(tmp_path)
+    recorded = importlib.import_module("undone")
+    old = recorded.Whole(1.0)
+    monkeypatch.setattr(recorded, "K", 5.0)
+    assert type(recorded.Whole(1.0)) is not type(old)
+    monkeypatch.setattr(recorded, "K", 2.0)
+    assert type(recorded.Whole(1.0)) is type(old)
+
+
+def test_records_of_one_name_and_shape_are_not_mixed_up() -> None:
+    def make(k):
+        @record
+        class Same:
+            factor: float
+
+            def value(self, d):
+                return k * self.factor * d
+
+        return Same
+
+    @allocating
+    def value(r, x):
+        return r.value(x)
+
+    assert [value(make(k)(1.0), 3.0) for k in (2.0, 5.0)] == [6.0, 15.0]
 
 
 def digest(function: Any) -> str:

@@ -68,7 +68,11 @@ class KernelCache(_Cache):  # type: ignore[misc]
         """Keep what was compiled for these arguments, unless it can't be known for what it is."""
         name = self._file(sig, data.codegen)
         if name and _is_portable(data) and self._is_current(sig):
-            self.folder.write(name, dumps(data._reduce()))
+            try:
+                body = dumps(data._reduce())
+            except Exception:  # a type of the user's that can't be pickled
+                return
+            self.folder.write(name, body)
             self.folder.tidy(f"{self.name}-")
 
     def _file(self, sig: Any, codegen: Any) -> str | None:

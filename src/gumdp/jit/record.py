@@ -16,6 +16,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import itertools
 import re
 import types as python_types
 import weakref
@@ -109,7 +110,8 @@ class RecordType(types.NamedTuple):  # type: ignore[misc, name-defined]
         return cls.__module__, cls.__qualname__, self.types, self.digest
 
     def __reduce__(self) -> Any:  # methods stay in their process; what is alive with this key takes its place
-        return _restored, (self.types, self.instance_class, self.digest)
+        cls = self.instance_class
+        return _restored, (self.types, getattr(cls, "_first", cls), self.digest)
 
     def is_current(self) -> bool:
         """Whether the methods still mean what they meant (a copy of a user's can't change)."""
@@ -132,7 +134,7 @@ register_model(RecordType)(models.TupleModel)
 @typeof_impl.register(Record)
 def _typeof_record(value: Any, context: Any) -> RecordType:
     cls = type(value)
-    verbs = _package_verbs(cls) if _is_ours(cls) else vars(value).get("_verbs") or verbs_of(cls)
+    verbs = _package_verbs(cls) if _is_ours(cls) else cls._verbs
     return RecordType(tuple(typeof_impl(field, context) for field in value), cls, verbs)
 
 
@@ -151,24 +153,41 @@ def record(cls: type[T]) -> type[T]:
     fields = list(cls.__annotations__)
     if clash := VERBS.keys() & set(fields):
         raise TypeError(f"record {cls.__name__}: fields can't be called {sorted(clash)}: those are verbs")
-    base = namedtuple(cls.__name__, fields)  # type: ignore[misc]
+    name = _own_name(cls.__name__)
+    base = namedtuple(name, fields)  # type: ignore[misc]
     body = {k: v for k, v in vars(cls).items() if k not in ("__dict__", "__weakref__", "__annotations__")}
     traits = tuple(b for b in cls.__bases__ if b is not object)
     if not _is_ours(cls):
         body["__new__"] = _dated
-    made = type(cls.__name__, (Record, *traits, base), {**body, **({"__slots__": ()} if _is_ours(cls) else {})})
+    made = type(name, (Record, *traits, base), {**body, "__slots__": ()})
     made.__module__, made.__qualname__ = cls.__module__, cls.__qualname__
     return made
 
 
+_names: set[str] = set()
+
+
+def _own_name(name: str) -> str:
+    """A name that no other record has: Numba takes named tuples for equal whose names and fields are."""
+    free = (new for k in itertools.count(1) if (new := name if k == 1 else f"{name}_{k}") not in _names)
+    _names.add(new := next(free))
+    return new
+
+
 def _dated(cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """A record of a user's, which means what its methods mean when it is made."""
-    self = super(Record, cls).__new__(cls, *args, **kwargs)
-    now, last = verbs_of(cls), cls.__dict__.get("_latest")
-    if last is None or last.digest != now.digest:
-        cls._latest = last = now
-    self._verbs = last
-    return self
+    """A record of a user's, which means what its methods mean when it is made.
+
+    Numba knows a named tuple by its class, so each meaning has a class of its own: the first one this, the later ones a
+    subclass each.
+    """
+    now = verbs_of(cls)
+    versions = cls.__dict__.get("_versions")
+    if versions is None:
+        cls._verbs, cls._versions = now, (versions := {now.digest: cls})
+    if now.digest not in versions:
+        body = {"__slots__": (), "__qualname__": cls.__qualname__, "__module__": cls.__module__}
+        versions[now.digest] = type(_own_name(cls.__name__), (cls,), {**body, "_verbs": now, "_first": cls})
+    return super(Record, cls).__new__(versions[now.digest], *args, **kwargs)
 
 
 def _register(typ: type, verb: str, arity: int, implementation: Callable[[Any], Any]) -> None:
