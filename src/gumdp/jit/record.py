@@ -286,6 +286,9 @@ class Code:
         return self.function(a, b, c)
 
 
+type_of = numba.typeof  # the type that kernels see a value as
+
+
 def reason(error: Exception) -> str:
     """What the compiler objects to, in one line."""
     lines = [re.sub("\x1b\\[[0-9;]*m", "", line).strip() for line in str(error).splitlines()]

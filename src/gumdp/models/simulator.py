@@ -6,11 +6,10 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numba
 import numpy as np
 
 from gumdp.errors import GumdpError, check_int, unknown
-from gumdp.jit.record import Code, reason
+from gumdp.jit.record import Code, reason, type_of
 from gumdp.models.base import Model
 from gumdp.models.bins import Bins
 from gumdp.models.compiled import (
@@ -141,10 +140,10 @@ def _dynamics(step: Any, first: Any) -> Any:
     noisy = len(inspect.signature(move.function).parameters) == 3
     after = _attempt("step", move, first, np.uint64(0), *([UNIFORM] if noisy else []))
     _check_state("step must return", after)
-    if numba.typeof(after) != numba.typeof(first):
+    if type_of(after) != type_of(first):
         raise GumdpError(
-            f"Simulator: step must return a state like the one it gets, {numba.typeof(first)}, "
-            f"not {numba.typeof(after)}; write 0.0 instead of 0 where a number is a float."
+            f"Simulator: step must return a state like the one it gets, {type_of(first)}, "
+            f"not {type_of(after)}; write 0.0 instead of 0 where a number is a float."
         )
     return (Noisy if noisy else Still)(move)
 
