@@ -6,6 +6,7 @@ import contextlib
 import threading
 import warnings
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import gumdp
+from gumdp.jit.callback import reraise
 from gumdp.objectives.compose import Scaled, Sum
+from gumdp.objectives.record import whole_value
 
 PAIR = [[0.5, 0.5]]
 NAN = float("nan")
@@ -168,14 +171,56 @@ def test_an_objective_that_changes_the_occupancy_is_refused():
         problem(careless)
 
 
-def test_a_function_that_changes_only_some_occupancies_gets_copies():
+def test_a_function_that_changes_only_some_occupancies_is_told_so_and_changes_none():
     def floored(d):
         for s in range(d.shape[0]):
             d[s, 0] = max(d[s, 0], 1e-9)
         return d.max()
 
-    with pytest.warns(UserWarning, match="it changes the occupancy that it is given"):
-        problem(floored).record  # noqa: B018
+    record, d = problem(floored).record, np.array([0.0, 1.0, 0.0, 0.0])
+    assert type(record).__name__ == "FunctionRecord"
+    assert np.isnan(whole_value(record, d))
+    with pytest.raises(gumdp.GumdpError, match="floored changes the occupancy that it is given; it must only read it"):
+        reraise()
+    assert np.array_equal(d, [0.0, 1.0, 0.0, 0.0])
+    assert whole_value(record, np.array([0.25, 0.0, 0.75, 0.0])) == 0.75
+    with pytest.raises(gumdp.GumdpError, match="must only read it"):
+        problem(floored).value(np.array([[0.0, 1.0], [0.0, 0.0]]))
+
+
+@pytest.mark.parametrize(
+    "function, first, value",
+    [
+        (lambda d: d[0, 0] > 0.3, 0.5, 1.0),
+        (lambda d: d[0, 0] > 0.3, 0.2, 0.0),
+        (lambda d: np.float32(0.5) * np.float32(d[0, 0]), 0.5, 0.25),
+        (lambda d: 3, 0.5, 3.0),
+    ],
+)
+def test_what_is_no_float_but_a_number_counts_as_one(function, first, value):
+    p, d = problem(function), np.array([first, 0.0, 0.0, 1.0 - first])
+    assert p.value(d.reshape(2, 2)) == value
+    assert type(p.record).__name__ == "FunctionRecord"
+    assert whole_value(p.record, d) == value
+
+
+@pytest.mark.parametrize("source", ["lambda d: d.max()", "lambda d: scale * d.max()"])
+def test_a_function_without_a_module_is_compiled_like_any_other(source):
+    function = eval(source, {"scale": 1.0})  # no __name__ among its globals
+    assert function.__module__ is None
+    p = problem(function)
+    assert type(p.record).__name__ == "FunctionRecord"
+    assert whole_value(p.record, np.array([0.25, 0.75, 0.0, 0.0])) == 0.75
+
+
+def test_a_function_whose_helper_wants_an_array_to_write_to_is_compiled():
+    @numba.njit("float64(float64[:, ::1])")
+    def declared(d):
+        return d.max()
+
+    p = problem(lambda d: 2.0 * declared(d))
+    assert type(p.record).__name__ == "FunctionRecord"
+    assert whole_value(p.record, np.array([0.25, 0.75, 0.0, 0.0])) == 1.5
 
 
 def test_a_function_that_numba_reads_otherwise_runs_as_python():
@@ -195,7 +240,10 @@ def test_a_function_that_numba_reads_otherwise_runs_as_python():
 
 def test_what_reads_an_open_ended_value_runs_as_python_with_one_warning():
     f = gumdp.Function(lambda d: TABLE["a"] * d.max())
-    with pytest.warns(UserWarning, match="runs as plain Python.*it reads a value of type dict"):
+    with pytest.warns(
+        UserWarning,
+        match="runs as plain Python.*Untyped global name .TABLE.: Cannot determine Numba type of <class .dict.>",
+    ):
         first = f.record((2, 2))
     assert type(f.record((2, 2))) is type(first)  # no second warning, which would be an error here
 

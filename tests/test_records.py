@@ -7,12 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import gumdp
-from gumdp.jit.cache import CacheFile
-from gumdp.jit.record import Code, digest_of, record
+from gumdp.jit.record import record
 
 PACKAGE = Path(gumdp.__file__).parent
 
@@ -29,14 +27,14 @@ def cost(d):
 
 model = gumdp.Tabular([[[0.0, 1.0]], [[1.0, 0.0]]])
 problem = gumdp.Problem(model, cost, 1.0, 4)
-value = whole_value(problem.score, numpy.array([0.5, 0.5]))
+value = whole_value(problem.record, numpy.array([0.5, 0.5]))
 print(json.dumps([value, sum(whole_value.stats.cache_hits.values())]))
 """
 
 
 def python(file: Path, cache: Path, source: Path = PACKAGE.parent) -> list:
     """What a new process prints that runs ``file`` with its compiled code in ``cache``."""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(source)}
+    environment = {**os.environ, "GUMDP_CACHE_DIR": str(cache), "PYTHONPATH": str(source)}
     answer = subprocess.run([sys.executable, file], env=environment, capture_output=True, text=True)
     assert answer.returncode == 0, answer.stderr
     return json.loads(answer.stdout)
@@ -105,83 +103,6 @@ def test_one_process_s_records_don_t_trouble_another_without_them(tmp_path: Path
         "print(whole_value(LinearRecord(np.array([1.0, 3.0])), np.array([0.5, 1.0])))"
     )
     assert python(second, cache) == 3.5
-
-
-def test_processes_that_write_at_the_same_time_keep_their_own_code(tmp_path: Path) -> None:
-    """Each of two writers starts before the other has finished; Numba's own cache mixes them up."""
-    one, two, reader = (CacheFile(tmp_path, "module.kernel-1.py311", "v") for _ in range(3))
-    write_bytes = Path.write_bytes
-
-    def slow(path: Path, data: bytes) -> int:
-        Path.write_bytes = write_bytes
-        two.save("key of two", "code of two")
-        return write_bytes(path, data)
-
-    Path.write_bytes = slow
-    try:
-        one.save("key of one", "code of one")
-    finally:
-        Path.write_bytes = write_bytes
-    assert (reader.load("key of one"), reader.load("key of two")) == ("code of one", "code of two")
-
-
-def test_a_new_version_removes_the_old_one_s_files(tmp_path: Path) -> None:
-    CacheFile(tmp_path, "module.kernel-1.py311", "old").save("key", "old code")
-    other = CacheFile(tmp_path, "module.kernel_two-1.py311", "old")
-    other.save("key", "code")
-    new = CacheFile(tmp_path, "module.kernel-3.py311", "new")
-    new.save("key", "new code")
-    assert new.load("key") == "new code"
-    assert other.load("key") == "code"
-    assert len(list(tmp_path.iterdir())) == 2
-
-
-def test_a_damaged_file_is_as_good_as_none(tmp_path: Path) -> None:
-    file = CacheFile(tmp_path, "module.kernel-1.py311", "v")
-    file.save("key", "code")
-    file.path("key").write_bytes(b"\x80garbage")
-    assert file.load("key") is None
-
-
-# --- what a digest sees ---
-
-SCALE = 2.0
-
-
-def reads_global(d):
-    return SCALE * d
-
-
-def test_the_digest_of_a_function_follows_what_it_reads(monkeypatch) -> None:
-    before = digest_of(reads_global)
-    assert digest_of(reads_global) == before
-    monkeypatch.setattr(sys.modules[__name__], "SCALE", 3.0)
-    assert digest_of(reads_global) != before
-
-
-def test_the_digest_of_a_closure_follows_what_it_holds() -> None:
-    def make(table):
-        return lambda d: table[0] * d
-
-    assert digest_of(make(np.array([1.0]))) == digest_of(make(np.array([1.0])))
-    assert digest_of(make(np.array([1.0]))) != digest_of(make(np.array([2.0])))
-    assert digest_of(make((1.0,))) != digest_of(make((1,)))
-
-
-def test_the_digest_follows_defaults_and_constants() -> None:
-    assert digest_of(lambda d, k=1: k * d) != digest_of(lambda d, k=2: k * d)
-    assert digest_of(lambda d: 1 * d) != digest_of(lambda d: 2 * d)
-
-
-def test_a_function_that_reads_what_has_no_digest_is_refused() -> None:
-    class Opaque:
-        pass
-
-    thing = Opaque()
-    with pytest.raises(TypeError, match="Opaque"):
-        digest_of(lambda d: thing)
-    with pytest.raises(TypeError, match="Opaque"):
-        Code(lambda d: thing)
 
 
 def test_a_field_of_a_record_can_t_be_called_like_a_verb() -> None:

@@ -3,85 +3,118 @@
 Numba's own cache looks at the kernel's own file only, so that an edited callee goes unnoticed. It keeps an index
 of what there is, which every process must be able to read, whatever record types others brought; and two
 processes that add to it at the same time can leave one's code under the other's key. Here a file's name says all:
-the kernel, the digest of every kernel's source, and the digest of the argument types and the processor.
-There is no index. Files are written aside and moved into place whole.
+the kernel, and a digest of what it reaches (see ``gumdp.jit.meaning``), of the types of its arguments, which have
+the digests of records and of users' functions in them, and of the processor. There is no index.
+Files are written aside and moved into place whole, and begin with a checksum of what they hold.
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
-import os
 import pickle
-import uuid
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numba
+from numba.core import sigutils, types
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
-
-@functools.cache
-def kernel_digest() -> str:
-    """The digest of every file of the package with something to compile: the version of all compiled loops."""
-    digest = hashlib.sha256(numba.__version__.encode())
-    root = Path(__file__).resolve().parent.parent
-    for path in sorted(root.rglob("*.py")):
-        text = path.read_bytes()
-        if b"gumdp.jit" in text:
-            digest.update(path.relative_to(root).as_posix().encode() + text)
-    return digest.hexdigest()[:16]
+from gumdp.jit.folder import Folder
+from gumdp.jit.meaning import AFRESH, package_digest
 
 
 def cached(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """A decorator: ``numba.njit`` with these options, and with this cache."""
 
     def decorate(function: Callable[..., Any]) -> Any:
-        compiled = numba.njit(cache=True, nogil=True, **options)(function)
-        cache = getattr(compiled, "_cache", None)  # there is none when compilation is disabled
-        if cache is not None:
-            cache._cache_file = CacheFile(Path(cache.cache_path), cache._impl.filename_base, kernel_digest())
+        compiled = numba.njit(nogil=True, **options)(function)
+        if hasattr(compiled, "_cache"):  # there is none when compilation is disabled
+            compiled._cache = KernelCache(compiled)
         return compiled
 
     return decorate
 
 
-class CacheFile:
-    """The files of one kernel; takes the place of Numba's ``IndexDataCacheFile``."""
+class KernelCache(_Cache):  # type: ignore[misc]
+    """The files of one kernel; takes the place of Numba's ``FunctionCache``."""
 
-    def __init__(self, folder: Path, base: str, version: str) -> None:
-        self.folder, self.base, self.version = folder, base, version
+    def __init__(self, kernel: Any, folder: Folder | None = None) -> None:
+        self.kernel = kernel
+        self.name = f"{kernel.__module__}.{kernel.__qualname__}".removeprefix("gumdp.")
+        self.enabled = True
+        self._folder = folder
 
-    def path(self, key: Any) -> Path:
-        """Where the code for ``key`` is: (argument types, processor, byte code)."""
-        digest = hashlib.sha256(repr(key).encode()).hexdigest()[:32]
-        return self.folder / f"{self.base}-{self.version}-{digest}.nbc"
+    @property
+    def folder(self) -> Folder:
+        return self._folder or Folder.standard()
 
-    def save(self, key: Any, data: Any) -> None:
-        """Write the code for ``key``, and remove what other versions of this kernel left."""
-        path = self.path(key)
-        aside = path.with_suffix(f".{uuid.uuid4().hex[:16]}.tmp")
+    @property
+    def cache_path(self) -> str:
+        return str(self.folder.path)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The kernel compiled for these arguments, or None."""
+        target_context.refresh()
+        name = self._file(sig, target_context.codegen())
+        data = self.folder.read(name) if name else None
         try:
-            aside.write_bytes(dumps(data))
-            os.replace(aside, path)
-        finally:
-            aside.unlink(missing_ok=True)
-        self._remove(lambda name: f"-{self.version}-" not in name)
-
-    def load(self, key: Any) -> Any:
-        """The code for ``key``, or None."""
-        try:
-            return pickle.loads(self.path(key).read_bytes())
-        except Exception:  # a file that can't be read, for whatever reason, is compiled anew
+            return None if data is None else CompileResult._rebuild(target_context, *pickle.loads(data))
+        except Exception:  # whole, but not to be used here, for whatever reason
             return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled for these arguments, unless it can't be known for what it is."""
+        name = self._file(sig, data.codegen)
+        if name and _is_portable(data) and self._is_current(sig):
+            try:
+                body = dumps(data._reduce())
+            except Exception:  # a type of the user's that can't be pickled
+                return
+            self.folder.write(name, body)
+            self.folder.tidy(f"{self.name}-")
+
+    def _file(self, sig: Any, codegen: Any) -> str | None:
+        """The name of the file for these arguments; None if there can be none."""
+        digest, unknown = package_digest(self.kernel)
+        arguments = ", ".join(map(spelled, sigutils.normalize_signature(sig)[0]))
+        if not self.enabled or unknown or AFRESH in arguments or " at 0x" in arguments:
+            return None
+        key = repr((digest, arguments, codegen.magic_tuple()))
+        return f"{self.name}-{hashlib.sha256(key.encode()).hexdigest()[:40]}"
+
+    def _is_current(self, sig: Any) -> bool:
+        """Whether the package still means what its digests say: a test may have put in another constant."""
+        arguments = sigutils.normalize_signature(sig)[0]
+        records = [typ for typ in _parts(arguments) if hasattr(typ, "is_current")]
+        return package_digest(self.kernel, {}) == package_digest(self.kernel) and all(r.is_current() for r in records)
+
+    def enable(self) -> None:
+        self.enabled = True
+
+    def disable(self) -> None:
+        self.enabled = False
 
     def flush(self) -> None:
         """Remove every file of this kernel."""
-        self._remove(lambda name: True)
+        self.folder.tidy(f"{self.name}-", keep=0)
 
-    def _remove(self, which: Callable[[str], bool]) -> None:
-        kernel = self.base.rsplit("-", 1)[0]  # without the number of its first line and the version of Python
-        for path in self.folder.glob(f"{kernel}-*.nbc"):
-            if which(path.name):
-                path.unlink(missing_ok=True)
+
+def spelled(typ: Any) -> str:
+    """The name of a Numba type, with the names of the fields of named tuples, which Numba leaves out."""
+    if isinstance(typ, types.BaseTuple):  # type: ignore[attr-defined]
+        fields = getattr(typ, "fields", ())
+        return f"{typ.name}<{', '.join(fields)}; {', '.join(map(spelled, typ.types))}>"
+    return str(typ)
+
+
+def _parts(arguments: Any) -> Iterator[Any]:
+    for typ in arguments:
+        yield typ
+        yield from _parts(getattr(typ, "types", ()))
+
+
+def _is_portable(compiled: Any) -> bool:
+    """Whether machine code holds no address of this process."""
+    return not compiled.library.has_dynamic_globals and all(part.can_cache for part in compiled.lifted)

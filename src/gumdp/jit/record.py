@@ -6,29 +6,31 @@ be compiled once per combination, and be found in the disk cache by the next pro
 that Numba sees as a type of its own. The same text then runs compiled inside kernels and interpreted
 under ``NUMBA_DISABLE_JIT=1``, with identical results. Records nest.
 
-The type's identity holds a digest of the kernels and of what the record's own methods *mean* (their byte
-code, constants, defaults, and the values of every global and closure variable they read), so that an edit of
-any of it is an edit of every kernel that uses it: a stale answer from the cache is impossible.
+The type's identity holds a digest of what the record's methods mean, with all that they reach, at the time when
+the record is made (see ``gumdp.jit.meaning``), so that an edit of any of it is an edit of every kernel that uses it.
 ``Code`` does the same for one Python function that a user wrote.
-
-This file and ``gumdp.jit.cache`` are the only ones that know Numba from inside.
 """
 
 from __future__ import annotations
 
+import copy
 import functools
-import hashlib
 import inspect
+import itertools
+import re
 import types as python_types
+import weakref
 from collections import namedtuple
 from collections.abc import Callable
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 import numba
 import numpy as np
 from numba.core import types
+from numba.core.imputils import impl_ret_borrowed
 from numba.extending import (
     NativeValue,
+    intrinsic,
     models,
     overload,
     overload_method,
@@ -37,7 +39,8 @@ from numba.extending import (
     unbox,
 )
 
-from gumdp.jit.cache import cached, kernel_digest
+from gumdp.jit.cache import cached
+from gumdp.jit.meaning import Known, meaning
 
 T = TypeVar("T")
 
@@ -68,21 +71,23 @@ VERBS = {  # what kernels may ask of a record, with the number of arguments
 }  # fmt: skip
 
 
-@functools.cache
-def class_digest(cls: type) -> str:
-    """The digest of all that a record's methods can reach: the kernels, and the methods with what they read."""
-    digest = hashlib.sha256(kernel_digest().encode())
-    for verb in VERBS:
-        if method := method_of(cls, verb):
-            digest.update(verb.encode())
-            _feed(digest, method, set())
-    return digest.hexdigest()[:16]
+class Verbs(NamedTuple):
+    """What the methods of a record's class mean."""
+
+    digest: str
+    methods: dict[str, Any]  # by verb: the function to compile
 
 
-def method_of(cls: type, verb: str) -> Any:
-    """The record's own method (a tuple has a ``count`` of its own), or None."""
-    method = getattr(cls, verb, None)
-    return method if isinstance(method, python_types.FunctionType) else None
+def verbs_of(cls: Any, known: Known | None = None) -> Verbs:
+    """What the methods of ``cls`` mean now (a tuple has a ``count`` of its own, which is no verb)."""
+    found = {verb: getattr(cls, verb, None) for verb in VERBS}
+    own = {verb: method for verb, method in found.items() if isinstance(method, python_types.FunctionType)}
+    means = meaning(*own.values(), words=(*cls._fields, "", *own), known=known)
+    means.finish()
+    return Verbs(means.digest, {verb: getattr(c, "py_func", c) for verb, c in zip(own, means.copies, strict=True)})
+
+
+_package_verbs: Callable[[Any], Verbs] = functools.cache(verbs_of)
 
 
 class Record(tuple[Any, ...]):
@@ -94,8 +99,8 @@ class Record(tuple[Any, ...]):
 class RecordType(types.NamedTuple):  # type: ignore[misc, name-defined]
     """The Numba type of a record: a named tuple that is itself and nothing else."""
 
-    def __init__(self, fields: tuple[Any, ...], cls: type) -> None:
-        self.digest = class_digest(cls)
+    def __init__(self, fields: tuple[Any, ...], cls: type, verbs: Verbs) -> None:
+        self.digest, self.methods = verbs
         super().__init__(fields, cls)
         self.name = f"{cls.__module__}.{cls.__qualname__}[{self.digest}]({', '.join(map(str, fields))})"
 
@@ -104,13 +109,33 @@ class RecordType(types.NamedTuple):  # type: ignore[misc, name-defined]
         cls = self.instance_class
         return cls.__module__, cls.__qualname__, self.types, self.digest
 
+    def __reduce__(self) -> Any:  # methods stay in their process; what is alive with this key takes its place
+        cls = self.instance_class
+        return _restored, (self.types, getattr(cls, "_first", cls), self.digest)
+
+    def is_current(self) -> bool:
+        """Whether the methods still mean what they meant (a copy of a user's can't change)."""
+        cls = self.instance_class
+        return not _is_ours(cls) or verbs_of(cls, known={}).digest == self.digest
+
+
+def _restored(fields: tuple[Any, ...], cls: Any, digest: str) -> RecordType:
+    now = _package_verbs(cls) if _is_ours(cls) else verbs_of(cls)
+    return RecordType(fields, cls, now if now.digest == digest else Verbs(digest, {}))
+
+
+def _is_ours(cls: type) -> bool:
+    return cls.__module__.startswith("gumdp.")
+
 
 register_model(RecordType)(models.TupleModel)
 
 
 @typeof_impl.register(Record)
 def _typeof_record(value: Any, context: Any) -> RecordType:
-    return RecordType(tuple(typeof_impl(field, context) for field in value), type(value))
+    cls = type(value)
+    verbs = _package_verbs(cls) if _is_ours(cls) else cls._verbs
+    return RecordType(tuple(typeof_impl(field, context) for field in value), cls, verbs)
 
 
 @dataclass_transform(frozen_default=True)
@@ -128,12 +153,41 @@ def record(cls: type[T]) -> type[T]:
     fields = list(cls.__annotations__)
     if clash := VERBS.keys() & set(fields):
         raise TypeError(f"record {cls.__name__}: fields can't be called {sorted(clash)}: those are verbs")
-    base = namedtuple(cls.__name__, fields)  # type: ignore[misc]
+    name = _own_name(cls.__name__)
+    base = namedtuple(name, fields)  # type: ignore[misc]
     body = {k: v for k, v in vars(cls).items() if k not in ("__dict__", "__weakref__", "__annotations__")}
     traits = tuple(b for b in cls.__bases__ if b is not object)
-    made = type(cls.__name__, (Record, *traits, base), {**body, "__slots__": ()})
+    if not _is_ours(cls):
+        body["__new__"] = _dated
+    made = type(name, (Record, *traits, base), {**body, "__slots__": ()})
     made.__module__, made.__qualname__ = cls.__module__, cls.__qualname__
     return made
+
+
+_names: set[str] = set()
+
+
+def _own_name(name: str) -> str:
+    """A name that no other record has: Numba takes named tuples for equal whose names and fields are."""
+    free = (new for k in itertools.count(1) if (new := name if k == 1 else f"{name}_{k}") not in _names)
+    _names.add(new := next(free))
+    return new
+
+
+def _dated(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """A record of a user's, which means what its methods mean when it is made.
+
+    Numba knows a named tuple by its class, so each meaning has a class of its own: the first one this, the later ones a
+    subclass each.
+    """
+    now = verbs_of(cls)
+    versions = cls.__dict__.get("_versions")
+    if versions is None:
+        cls._verbs, cls._versions = now, (versions := {now.digest: cls})
+    if now.digest not in versions:
+        body = {"__slots__": (), "__qualname__": cls.__qualname__, "__module__": cls.__module__}
+        versions[now.digest] = type(_own_name(cls.__name__), (cls,), {**body, "_verbs": now, "_first": cls})
+    return super(Record, cls).__new__(versions[now.digest], *args, **kwargs)
 
 
 def _register(typ: type, verb: str, arity: int, implementation: Callable[[Any], Any]) -> None:
@@ -147,7 +201,7 @@ def _register(typ: type, verb: str, arity: int, implementation: Callable[[Any], 
 
 
 def _answer(verb: str) -> Callable[[Any], Any]:
-    return lambda self: method_of(self.instance_class, verb)
+    return lambda self: self.methods.get(verb)
 
 
 for _verb, _arity in VERBS.items():
@@ -157,13 +211,70 @@ for _verb, _arity in VERBS.items():
 # --- functions that users wrote ---
 
 
+READ_ONLY = types.Array(types.float64, 2, "C", readonly=True)  # an occupancy [S, A]
+_alive: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()  # compiled functions by their digest
+
+
 class Code:
-    """A compiled function of the user's, as a value that records can hold and kernels can call."""
+    """A compiled function of the user's, as a value that records can hold and kernels can call.
+
+    It means what the function means when this is made. What the function reads may change afterwards.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = getattr(function, "py_func", function)
-        self.digest = digest_of(self.function)
-        self.compiled = numba.njit(_nrt=True)(self.function)
+        self.compiled: Any = self.function
+        self.unknown: tuple[str, ...] = ()  # what it reads that can't be known again in another process
+        if numba.config.DISABLE_JIT:
+            self.digest = ""
+            return
+        if not isinstance(self.function, python_types.FunctionType):
+            raise TypeError(f"a {type(self.function).__name__}")
+        means = meaning(function)
+        self.digest, self.unknown = means.digest, means.unknown
+        self.compiled = _alive.get(self.digest)
+        if self.compiled is None:
+            means.finish()
+            self.compiled = _alive[self.digest] = means.copies[0]
+
+    def of_table(self) -> Code:
+        """This function, compiled to make one number of a table that it only reads; raises what the compiler raises.
+
+        Where the compiler can't tell that it only reads, it gets a copy, and fails if it changes that.
+        """
+        if numba.config.DISABLE_JIT:
+            return self
+        try:
+            self.compiled.compile((READ_ONLY,))
+            code = self
+        except Exception:
+            code = self._on_copies()
+            code.compiled.compile((READ_ONLY,))
+        result = code.compiled.overloads[READ_ONLY,].signature.return_type
+        if not isinstance(result, (types.Integer, types.Float, types.Boolean)):
+            raise TypeError(f"it returns {result}, not a number")
+        return code
+
+    def _on_copies(self) -> Code:
+        """This function, called with a copy of its array; it fails if it changes that."""
+        function = self.compiled
+
+        def guarded(array):
+            given = array.copy()
+            result = function(given)
+            if not np.array_equal(given, array):
+                raise ValueError
+            return result
+
+        guarded.__qualname__ = f"guarded_{self.digest.replace('-', '_')}"
+        other = copy.copy(self)
+        other.digest = f"{self.digest}-guarded"
+        other.compiled = numba.njit(_nrt=True)(guarded)
+        return other
+
+    def of(self, table: Any) -> Any:
+        """The answer for a table, which the function can only read."""
+        return self.function(read_only(table))
 
     def call1(self, a: Any) -> Any:
         return self.function(a)
@@ -173,6 +284,16 @@ class Code:
 
     def call3(self, a: Any, b: Any, c: Any) -> Any:
         return self.function(a, b, c)
+
+
+type_of = numba.typeof  # the type that kernels see a value as
+
+
+def reason(error: Exception) -> str:
+    """What the compiler objects to, in one line."""
+    lines = [re.sub("\x1b\\[[0-9;]*m", "", line).strip() for line in str(error).splitlines()]
+    telling = [line for line in lines if line and not line.startswith("Failed in ")]
+    return (telling or [type(error).__name__])[0].rstrip(".")
 
 
 class CodeType(types.Type):
@@ -204,6 +325,32 @@ def _unbox_code(typ: Any, obj: Any, c: Any) -> Any:
     return NativeValue(c.context.get_dummy_value())
 
 
+@intrinsic
+def _as_read_only(context: Any, array: Any) -> Any:
+    """The same array as one of a type that can't be written to."""
+    same = array.copy(readonly=True)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return impl_ret_borrowed(context, builder, same, args[0])
+
+    return same(array), generate
+
+
+def read_only(array: Any) -> Any:
+    """The same array as one that can't be written to, for the interpreter."""
+    same = array.view()
+    same.flags.writeable = False
+    return same
+
+
+def _reader(self: Any) -> Any:
+    f = self.compiled
+    return lambda self, table: f(_as_read_only(table))
+
+
+_register(CodeType, "of", 1, _reader)
+
+
 def _caller(arity: int) -> Callable[[Any], Any]:
     def implementation(self: Any) -> Any:
         f = self.compiled
@@ -214,65 +361,6 @@ def _caller(arity: int) -> Callable[[Any], Any]:
 
 for _arity in (1, 2, 3):
     _register(CodeType, f"call{_arity}", _arity, _caller(_arity))
-
-
-def digest_of(function: Callable[..., Any]) -> str:
-    """A digest of what ``function`` computes: equal digests mean the same compiled code.
-
-    Raises ``TypeError`` where the function reads something whose value has no digest.
-    """
-    digest = hashlib.sha256(kernel_digest().encode())
-    _feed(digest, function, set())
-    return digest.hexdigest()[:24]
-
-
-def _feed(digest: Any, value: Any, seen: set[int]) -> None:
-    value = getattr(value, "py_func", value)
-    digest.update(type(value).__name__.encode() + b":")
-    if isinstance(value, python_types.FunctionType):
-        if value.__module__.startswith("gumdp."):  # in the digest of the kernels already
-            digest.update(value.__qualname__.encode())
-        elif id(value) not in seen:
-            seen.add(id(value))
-            _feed_function(digest, value, seen)
-    elif isinstance(value, python_types.CodeType):
-        digest.update(value.co_code + repr((value.co_names, value.co_varnames)).encode())
-        for constant in value.co_consts:
-            _feed(digest, constant, seen)
-    elif isinstance(value, np.ndarray):
-        digest.update(repr((value.dtype.str, value.shape)).encode() + np.ascontiguousarray(value).tobytes())
-    elif isinstance(value, (tuple, list, frozenset)):
-        for item in sorted(value, key=repr) if isinstance(value, frozenset) else value:
-            _feed(digest, item, seen)
-    elif isinstance(value, (int, float, complex, str, bytes, np.generic, type(None), type(...))):
-        digest.update(repr(value).encode())
-    elif isinstance(value, python_types.ModuleType):
-        digest.update(repr((value.__name__, getattr(value, "__version__", None))).encode())
-    elif isinstance(value, (python_types.BuiltinFunctionType, np.ufunc, type)) or type(value).__module__ == "numpy":
-        digest.update(f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}".encode())
-    else:
-        raise TypeError(f"a value of type {type(value).__name__}")
-
-
-def _feed_function(digest: Any, function: python_types.FunctionType, seen: set[int]) -> None:
-    code = function.__code__
-    _feed(digest, code, seen)
-    _feed(digest, function.__defaults__, seen)
-    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-        digest.update(name.encode())
-        _feed(digest, cell.cell_contents, seen)
-    for name in sorted(_globals_of(code)):
-        if name in function.__globals__:
-            digest.update(name.encode())
-            _feed(digest, function.__globals__[name], seen)
-
-
-def _globals_of(code: python_types.CodeType) -> set[str]:
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, python_types.CodeType):
-            names |= _globals_of(constant)
-    return names
 
 
 # --- unsigned arithmetic that means the same compiled and interpreted ---

@@ -6,11 +6,10 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numba
 import numpy as np
 
 from gumdp.errors import GumdpError, check_int, unknown
-from gumdp.jit.record import Code
+from gumdp.jit.record import Code, reason, type_of
 from gumdp.models.base import Model
 from gumdp.models.bins import Bins
 from gumdp.models.compiled import (
@@ -141,10 +140,10 @@ def _dynamics(step: Any, first: Any) -> Any:
     noisy = len(inspect.signature(move.function).parameters) == 3
     after = _attempt("step", move, first, np.uint64(0), *([UNIFORM] if noisy else []))
     _check_state("step must return", after)
-    if numba.typeof(after) != numba.typeof(first):
+    if type_of(after) != type_of(first):
         raise GumdpError(
-            f"Simulator: step must return a state like the one it gets, {numba.typeof(first)}, "
-            f"not {numba.typeof(after)}; write 0.0 instead of 0 where a number is a float."
+            f"Simulator: step must return a state like the one it gets, {type_of(first)}, "
+            f"not {type_of(after)}; write 0.0 instead of 0 where a number is a float."
         )
     return (Noisy if noisy else Still)(move)
 
@@ -192,7 +191,7 @@ def _code(what: str, function: Any) -> Code:
     try:
         return Code(function)
     except TypeError as error:
-        raise GumdpError(f"Simulator: {what} reads {error}, which compiled code can't be made of.") from None
+        raise GumdpError(f"Simulator: {what} must be a function that was written in Python, not {error}.") from None
 
 
 def _attempt(what: str, code: Code, *args: Any) -> Any:
@@ -200,5 +199,6 @@ def _attempt(what: str, code: Code, *args: Any) -> Any:
     try:
         return code.compiled(*args)
     except Exception as error:
-        reason = (str(error).strip().splitlines() or [""])[0]
-        raise GumdpError(f"Simulator: {what} can't be compiled or fails: {type(error).__name__}: {reason}") from error
+        raise GumdpError(
+            f"Simulator: {what} can't be compiled or fails: {type(error).__name__}: {reason(error)}."
+        ) from error

@@ -8,11 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import types
 
 from gumdp.errors import GumdpError, check_float
 from gumdp.jit.callback import python_value, register
-from gumdp.jit.record import Code, record
+from gumdp.jit.record import Code, read_only, reason, record
 from gumdp.objectives.base import Array, Objective, Shape, one_number
 from gumdp.objectives.interpreted import InterpretedRecord, interpreted
 from gumdp.objectives.record import Dense
@@ -68,16 +67,26 @@ class Function(Objective):
 
     def value(self, d: Array) -> float:
         try:
-            result = self.function(d)
+            result = self._answer(d)
+        except GumdpError:
+            raise
         except Exception as error:
             raise GumdpError(f"the objective {self.name} failed with {type(error).__name__}: {error}") from error
         return one_number(self.name, result)
+
+    def _answer(self, d: Array) -> Any:
+        """What the function returns for ``d``, which stays as it is whatever the function does."""
+        given = d.copy()
+        result = self.function(given)
+        if not np.array_equal(given, d, equal_nan=True):
+            raise GumdpError(f"the objective {self.name} changes the occupancy that it is given; it must only read it.")
+        return result
 
     def gradient(self, d: Array) -> Array | None:
         if self.slope is None:
             return None
         try:
-            slope = np.asarray(self.slope(d), dtype=np.float64)
+            slope = np.asarray(self.slope(d.copy()), dtype=np.float64)
         except Exception as error:
             raise GumdpError(f"the gradient of {self.name} failed with {type(error).__name__}: {error}") from error
         if slope.shape != d.shape:
@@ -105,18 +114,14 @@ class Function(Objective):
         try:
             code = Code(self.function)
         except TypeError as error:
-            return f"it reads {error}, which compiled code can't be made of"
+            return f"{error} is not a function that was written in Python"
         try:
-            if hasattr(code.compiled, "compile"):  # not so under NUMBA_DISABLE_JIT
-                code.compiled.compile((types.float64[:, ::1],))
+            code = code.of_table()
         except Exception as error:  # what a user wrote can fail to compile in any way at all
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-            return f"Numba can't compile it ({reason})"
+            what = f"it reads {code.unknown[0]}; " if code.unknown else ""
+            return f"{what}Numba can't compile it ({reason(error)})"
         for d in _trials(shape):
-            first, second = d.copy(), d.copy()
-            made, meant = _outcome(code.compiled, first), _outcome(self.function, second)
-            if not (np.array_equal(first, d) and np.array_equal(second, d)):
-                return "it changes the occupancy that it is given, so that it must get a copy"
+            made, meant = _outcome(code.compiled, read_only(d)), _outcome(self._answer, d)
             # Where compiled code raises the interpreter is asked anyway; what it returns must be right.
             if made is not None and not (meant is not None and np.isclose(made, meant, 1e-9, 1e-12, equal_nan=True)):
                 return f"compiled, it gives {made:g} where Python {'fails' if meant is None else f'gives {meant:g}'}"
@@ -173,6 +178,7 @@ class FunctionRecord(Dense):
     def value(self, d: Any) -> float:
         table = d[: self.rows * self.columns].reshape((self.rows, self.columns))
         try:
-            return float(self.code.call1(table))
+            value: float = 1.0 * self.code.of(table)  # float() does not take a bool
+            return value
         except Exception:
             return float(python_value(self.handle, table))

@@ -11,9 +11,7 @@ import contextlib
 import functools
 import os
 import socket
-import tempfile
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from gumdp.errors import GumdpError, check_int
@@ -76,11 +74,8 @@ class Ray:
 
     def _connect(self, address: str | None, workers: int | None) -> None:
         """Reach the cluster, or say why not."""
-        variables = {}
         if address is not None:
             _check_reachable(address)
-            if "NUMBA_CACHE_DIR" not in os.environ:  # a home folder may be shared between nodes; this is not
-                variables["NUMBA_CACHE_DIR"] = str(Path(tempfile.gettempdir()) / "gumdp-kernels")
         options: dict[str, Any] = {"address": address} if address is not None else {"address": "local"}
         if address is None:
             options |= {"num_cpus": workers or os.cpu_count() or 1, "include_dashboard": False}
@@ -90,7 +85,6 @@ class Ray:
                 logging_level="ERROR",
                 log_to_driver=False,
                 ignore_reinit_error=True,
-                runtime_env={"env_vars": variables} if variables else None,
             )
         except Exception as error:  # Ray has many ways to say this
             reason = " ".join(str(error).split())[:300]
