@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gumdp.experiments.plan.arm import Cell
-from gumdp.report.tables import Sheet
+from gumdp.report.sheet import Item, Sheet
 from studies.data import Folder, Played, compare, tally, verdict
 
 Budget = Mapping[str, Any]  # options of a planner that say how much it may search
@@ -145,9 +145,9 @@ def tidy(value: float, width: float) -> str:
     return rounded if len(rounded.lstrip("-0.")) <= 5 else f"{value:.5g}"
 
 
-def bold(word: str) -> str:
+def bold(word: str) -> Item:
     """What is proved stands out."""
-    return word if word == "not worse" else f"**{word}**"
+    return Item(word, best=word != "not worse")
 
 
 def trials_of(cells: Iterable[Played]) -> str:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from gumdp.exact.policy_value import exact_value as exact_value
     from gumdp.exact.policy_value import infinite_trials_value as infinite_trials_value
     from gumdp.exact.solve import solve_exact as solve_exact
+    from gumdp.experiments.plan.experiment import Experiment as Experiment
+    from gumdp.experiments.run import run_experiment as run_experiment
     from gumdp.models.bins import Bins as Bins
     from gumdp.models.gymnasium.adapter import from_gymnasium as from_gymnasium
     from gumdp.models.learned import Learned as Learned
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from gumdp.policies.fixed import Stationary as Stationary
     from gumdp.policies.history import NonMarkov as NonMarkov
     from gumdp.problem import Problem as Problem
+    from gumdp.report.frame import read_results as read_results
     from gumdp.results import Bound as Bound
     from gumdp.results import Certificate as Certificate
     from gumdp.results import Decision as Decision
@@ -83,6 +86,7 @@ _HOMES = {
     "Entropy": "gumdp.objectives.entropy",
     "Evaluation": "gumdp.results",
     "Exact": "gumdp.exact.planner",
+    "Experiment": "gumdp.experiments.plan.experiment",
     "Function": "gumdp.objectives.function",
     "Greedy": "gumdp.policies.fixed",
     "GumdpError": "gumdp.errors",
@@ -129,6 +133,8 @@ _HOMES = {
     "occupancy_covariance": "gumdp.occupancy",
     "play": "gumdp.run.act",
     "plot": "gumdp.plot",
+    "read_results": "gumdp.report.frame",
+    "run_experiment": "gumdp.experiments.run",
     "run_trial": "gumdp.run.evaluate",
     "running_occupancy": "gumdp.theory.history",
     "solve_exact": "gumdp.exact.solve",
