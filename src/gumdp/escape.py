@@ -128,7 +128,7 @@ def file_name(text: object) -> str:
     """
     whole = str(text)
     word = re.sub(r"[^A-Za-z0-9._-]+", "-", whole)[:LONGEST].strip("-.")
-    if word == whole and word == word.lower():  # on some systems A and a are one file
+    if word and word == whole and word == word.lower():  # on some systems A and a are one file
         return word
     digest = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{word}-{digest}" if word else digest

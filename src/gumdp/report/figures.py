@@ -248,7 +248,10 @@ def _bound(section: Section, axes: Any) -> None:
 
 
 def _legend(axes: Any) -> None:
-    count = len(axes.get_legend_handles_labels()[1])
-    if count:
-        columns = 3 if count <= 3 else 2
+    """The legend above the axes, in as many columns as fit; the figure grows with it."""
+    names = axes.get_legend_handles_labels()[1]
+    if names:
+        columns = min(3, max(1, 56 // (max(map(len, names)) + 5)))
+        rows = -(-len(names) // columns)
+        axes.figure.set_figheight(SIZE[1] + 0.17 * max(0, rows - 2))
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, fontsize=8, borderpad=0.2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -52,16 +53,44 @@ def _findings(story: Story) -> list[str]:
     said = []
     if found:
         said.append(f"{found.count('agrees')} of {len(found)} values that the paper reports agree with ours.")
-    names = list(dict.fromkeys((pair.candidate.name, pair.baseline.name) for pair in story.pairs))
-    for candidate, baseline in names:
-        pairs = [pair for pair in story.pairs if (pair.candidate.name, pair.baseline.name) == (candidate, baseline)]
-        better, worse = (sum(pair.clear == word for pair in pairs) for word in ("better", "worse"))
-        many = "1 problem" if len(pairs) == 1 else f"{len(pairs)} problems"
-        said.append(
-            f"On the same random numbers {candidate} is clearly better than {baseline} on {better} of {many} and "
-            f"clearly worse on {worse}."
-        )
-    return said
+    return [*said, *_compared(story)]
+
+
+def _compared(story: Story) -> list[str]:
+    """How the candidates did against the baseline, those that did alike in one sentence."""
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for pair in story.pairs:
+        counts.setdefault((pair.candidate.name, pair.baseline.name), Counter())[pair.clear] += 1
+    groups: dict[tuple[str, str], list[str]] = {}
+    for (candidate, baseline), count in counts.items():
+        groups.setdefault((baseline, _outcome(count, baseline)), []).append(candidate)
+    return [
+        f"On the same random numbers, {in_a_row(names)} {'is' if len(names) == 1 else 'are'} {outcome}."
+        for (_, outcome), names in groups.items()
+    ]
+
+
+def _outcome(count: Counter[str], baseline: str) -> str:
+    """Better, worse or neither, and on how many problems."""
+    total = count.total()
+    many = "the one problem" if total == 1 else f"{total} problems"
+    place = "" if total == 1 else " on {}"
+    said = [
+        f"clearly {word} than {baseline}" + place.format(count[word]) for word in ("better", "worse") if count[word]
+    ]
+    said[1:] = [text.replace(f" than {baseline}", "") for text in said[1:]]
+    if not said:
+        return f"not clearly different from {baseline} on {'any of ' if total > 1 else ''}{many}"
+    return " and ".join(said) + (f" of {many}" if total > 1 else "")
+
+
+def in_a_row(words: Sequence[str]) -> str:
+    """Words as a sentence lists them.
+
+    >>> in_a_row(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
 def _facts(story: Story) -> list[tuple[str, str]]:

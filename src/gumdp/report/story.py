@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import re
@@ -170,9 +171,15 @@ def _key(name: str, options: Mapping[str, Any]) -> str:
 def _section(store: Store, version: str, study: Study, known: Mapping[str, Entry], results: list[ArmResult]) -> Section:
     arm = results[0].arm
     summary = study.problems.get(arm.problem) or (known[arm.problem].summary if arm.problem in known else "")
-    bound = store.finding("bound", arm.problem_label, version)
-    sound = bound is not None and isinstance(bound.get("value"), int | float)
-    return Section(arm.problem_label, arm.problem, summary, _lines(results), bound if sound else None)
+    return Section(arm.problem_label, arm.problem, summary, _lines(results), _bound(store, arm, version))
+
+
+def _bound(store: Store, arm: Arm, version: str) -> dict[str, Any] | None:
+    """The lower bound of the arm's problem, if one was found."""
+    with contextlib.suppress(UnicodeEncodeError):  # a label that no store can have
+        bound = store.finding("bound", arm.problem_label, version)
+        return bound if bound is not None and isinstance(bound.get("value"), int | float) else None
+    return None
 
 
 def _lines(results: list[ArmResult]) -> tuple[Line, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gumdp.report.comparisons import RULE as CLEARLY
 from gumdp.report.comparisons import Pair
@@ -14,6 +15,7 @@ from gumdp.report.sheet import Item, Row, Sheet
 from gumdp.report.story import NAMES, Line, Section, Story
 from gumdp.zoo.registry import Published
 
+WIDEST = 5  # planners that get a column each
 LEGEND = "= agrees, ↓ ours is lower (better), ↑ ours is higher"
 
 
@@ -96,7 +98,7 @@ def means_table(story: Story) -> Sheet:
         rows.append((_label(section), *items, *([_bound(section)] if bounds else [])))
     legend = f"Means with 90 % BCa bootstrap intervals; lower is better, the least is bold.{_budgets(story)}"
     heading = ("problem", *names, *(["lower bound"] if bounds else []))
-    return Sheet("means", "Means of all planners", heading, tuple(rows), legend)
+    return _readable(Sheet("means", "Means of all planners", heading, tuple(rows), legend), story)
 
 
 def _mean(line: Line | None, least: float) -> Item:
@@ -113,13 +115,13 @@ def comparison_table(story: Story) -> Sheet:
     several = len({pair.candidate.name for pair in pairs}) > 1
     rows = tuple(_pair_row(pair, several) for pair in pairs)
     candidates = ["candidate"] if several else []
-    heading = ("problem", *candidates, "pairs", "difference, 90 % interval", "effect", "lower in", "in words")
+    heading = ("problem", *candidates, "in words", "difference, 90 % interval", "effect", "lower in", "pairs")
     who = "Each candidate" if several or not pairs else pairs[0].candidate.name
     against = " and ".join(baselines)
     legend = (
-        f"{who} minus {against} on the same random numbers: the mean difference with a BCa interval, the effect size "
-        "(Cohen's d of the pairs), the share of the trials in which the candidate is lower (ties count half), and "
-        f"what that comes to.{_sides(pairs)}"
+        f"{who} against {against} on the same random numbers: the result in words, the mean difference with a BCa "
+        "interval (negative: better), the effect size (Cohen's d of the pairs), and the share of the trials in which "
+        f"the candidate is lower (ties count half).{_sides(pairs)}"
     )
     title = f"{'All' if several or not pairs else pairs[0].candidate.name} against {against}"
     return Sheet("comparison", title, heading, rows, legend, CLEARLY)
@@ -128,12 +130,14 @@ def comparison_table(story: Story) -> Sheet:
 def _pair_row(pair: Pair, several: bool) -> Row:
     c = pair.comparison
     low, high = c.interval
-    interval = f"{c.difference:+.3g} [{low:+.3g}, {high:+.3g}]".replace("-", "−")
+    mean, *ends = (
+        text if text[0] == "-" else f"+{text}" for text in digits([c.difference, low, high], (high - low) / 2)
+    )
+    interval = f"{mean} [{ends[0]}, {ends[1]}]".replace("-", "−")
     effect = f"{c.effect:+.2f}".replace("-", "−") if math.isfinite(c.effect) else "–"
-    verdict = {"better": "lower", "worse": "higher"}.get(pair.clear, "")
+    words = Item(pair.words, verdict={"better": "lower", "worse": "higher"}.get(pair.clear, ""))
     names = [pair.candidate.name] if several else []
-    return (_label(pair.section), *names, str(c.trials), interval, effect, f"{100 * c.wins:.0f} %",
-            Item(pair.words, verdict=verdict))  # fmt: skip
+    return (_label(pair.section), *names, words, interval, effect, f"{100 * c.wins:.0f} %", str(c.trials))
 
 
 def _sides(pairs: Sequence[Pair]) -> str:
@@ -165,7 +169,18 @@ def time_table(story: Story) -> Sheet:
         each = {line.name: line.best.seconds / line.best.trials for line in section.played}
         rows.append((_label(section), *(f"{each[name]:.2g}" if name in each else "–" for name in names)))
     legend = f"Of one core; compiling is not counted.{_budgets(story)}"
-    return Sheet("times", "Seconds a trial", ("problem", *names), tuple(rows), legend)
+    return _readable(Sheet("times", "Seconds a trial", ("problem", *names), tuple(rows), legend), story)
+
+
+def _readable(sheet: Sheet, story: Story) -> Sheet:
+    """The table with a row for each problem; with a row for each planner where they are many, so that it fits."""
+    if len(story.planners) <= max(WIDEST, len(story.sections)):
+        return sheet
+    heading = ("planner", *(section.label for section in story.sections))
+    columns = zip(*sheet.rows, strict=True)
+    next(columns)
+    rows = tuple((name, *column) for name, column in zip(sheet.heading[1:], columns, strict=True))
+    return replace(sheet, heading=heading, rows=rows)
 
 
 def _budgets(story: Story) -> str:
