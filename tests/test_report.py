@@ -19,7 +19,7 @@ from gumdp.report import figures
 from gumdp.report.document import reproduction as reproduction_text
 from gumdp.report.document import write_report
 from gumdp.report.progress import LiveBars, PlainLines
-from gumdp.report.published import published, published_for
+from gumdp.report.published import published
 from gumdp.report.sheet import Item, Sheet
 from gumdp.report.story import read_story
 from gumdp.report.tables import digits, gap_table, means_table, published_table, sheets, verdicts
