@@ -24,10 +24,10 @@ from gumdp.experiments.engines.job import Progress
 from gumdp.experiments.plan.experiment import Experiment
 from gumdp.experiments.store.outcome import Outcome
 from gumdp.experiments.store.store import Store
-from gumdp.policies import registry as planners
 from gumdp.report.document import write_report, write_reproduction
 from gumdp.report.progress import LiveBars, PlainLines
 from gumdp.report.story import read_story
+from gumdp.run import registry as planners
 from gumdp.zoo import registry as zoo
 
 NASTY = (
@@ -51,7 +51,7 @@ def plan() -> Iterator[Experiment]:
         patch.setattr(zoo, "_entries", dict(zoo._entries))
         options = [planners.Option("word" + NASTY, str, "a"), planners.Option("iterations", int, "b")]
         mine = planners.PlannerEntry("me" + NASTY, "mine", lambda **_: gumdp.Random(), tuple(options))
-        patch.setattr(planners, "PLANNERS", (*planners.PLANNERS, mine))
+        patch.setattr(planners, "_entries", {**planners._entries, mine.name: mine})
         patch.setattr("gumdp.experiments.store.store.version", lambda: "0.1" + NASTY)
 
         def build(**options: object) -> gumdp.Problem:

@@ -74,7 +74,7 @@ def test_a_time_limit_is_kept_and_used():
 
 
 def test_a_full_tree_grows_no_more_but_still_learns(monkeypatch):
-    monkeypatch.setattr("gumdp.search.planner.MEMORY", 68 * 100)
+    monkeypatch.setattr("gumdp.search.policy.MEMORY", 68 * 100)
     decision = MCTS.paper(5000).start(M1).act(0)
     assert decision.iterations == decision.visits.sum() == 5000
     assert decision.nodes == 100
@@ -225,6 +225,7 @@ def test_states_and_actions_of_the_users_loop_are_checked():
         policy.act(0)
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("call", ["evaluate(problem, planner, trials=100)", "run_trial(problem, planner)"])
 def test_ctrl_c_stops_at_once(threads, call):

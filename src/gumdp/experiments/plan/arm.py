@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gumdp.errors import GumdpError, check_int, unknown
-from gumdp.policies import registry
+from gumdp.run import registry
 from gumdp.zoo.registry import find, load
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Cell:
 
 def check_planner(name: str, options: Mapping[str, Any]) -> None:
     """Refuse options that the named planner doesn't have, and options of the wrong type."""
-    entry = next((entry for entry in registry.PLANNERS if entry.name == name), None)
+    entry = next((entry for entry in registry.entries() if entry.name == name), None)
     if entry is None:
         raise unknown("planner", name, registry.names())
     kinds: dict[str, Any] = {option.name: option.kind for option in entry.options}
@@ -127,7 +127,7 @@ def check_planner(name: str, options: Mapping[str, Any]) -> None:
 
 def _contents(planner: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """``options`` with files replaced by digests of what is in them."""
-    files = {o.name for entry in registry.PLANNERS if entry.name == planner for o in entry.options if o.kind is Path}
+    files = {o.name for entry in registry.entries() if entry.name == planner for o in entry.options if o.kind is Path}
     return {k: _file_digest(planner, v) if k in files else v for k, v in options.items()}
 
 

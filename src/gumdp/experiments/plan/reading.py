@@ -43,7 +43,7 @@ from gumdp.experiments.plan.experiment import (
     planner_variants,
     problem_variants,
 )
-from gumdp.policies import registry
+from gumdp.run import registry
 from gumdp.zoo.registry import find
 
 ABOUT = ("title", "text", "baseline", "candidates")  # for the report
