@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -300,6 +301,29 @@ def test_lines_tell_of_each_arm_that_ended() -> None:
     assert text[0] == "1 arms, 3 trials; engine local"
     assert text[1].endswith("subset-sum(numbers=[1, 2]) · random: mean 1.5 ± 0.82, 1 failed")
     assert len(text) == 2
+
+
+def test_an_arm_that_was_given_up_is_counted_once() -> None:
+    stream = io.StringIO()
+    lines, arm = PlainLines(stream), progressed()
+    lines.begin([arm], Doing())
+    for _ in range(3):
+        arm.add([Outcome(2, float("nan"), 0.0, "boom")])
+        lines.update(0, arm)
+    assert [line for line in stream.getvalue().splitlines() if line.startswith("[")] == [
+        stream.getvalue().splitlines()[1]
+    ]
+    assert stream.getvalue().splitlines()[1].startswith("[1/1, ")
+
+
+def test_a_run_goes_on_when_nobody_reads_its_lines() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w", buffering=1) as stream:
+        PlainLines(stream).say("to nobody")
+        with pytest.raises(BrokenPipeError):
+            stream.write("it is really closed\n")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), writer)
 
 
 def test_bars_show_the_arm_the_whole_and_what_the_machine_does() -> None:

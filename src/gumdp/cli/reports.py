@@ -52,7 +52,8 @@ def reproduce(
     if document is not None:
         write_reproduction(story, document)
     if as_json:
-        print_json({**summary_data(summary), "page": str(page), "table": table_data(story)})
+        facts = {**summary_data(summary), "page": str(page), "title": story.title}
+        print_json({**facts, "table": table_data(story), "comparisons": comparison_data(story)})
     else:
         _print_story(story, page)
     return tell_end(summary, resume)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Iterable
@@ -40,12 +41,12 @@ class PlainLines:
 
     def __init__(self, stream: IO[str] | None = None) -> None:
         self._stream = stream or sys.stderr
-        self._began, self._ended, self._arms = time.perf_counter(), 0, 0
+        self._began, self._ended, self._arms = time.perf_counter(), set[int](), 0
 
     def begin(self, cells: list[Progress], engine: Engine) -> None:
         """Say what is ahead."""
         self._arms = len(cells)
-        self._ended = sum(cell.over for cell in cells)
+        self._ended = {k for k, arm in enumerate(cells) if arm.over}
         found = sum(cell.found for cell in cells)
         trials = sum(cell.total for cell in cells)
         there = f", {found} of them there already" if found else ""
@@ -53,14 +54,15 @@ class PlainLines:
 
     def update(self, index: int, cell: Progress) -> None:
         """Print a line if the arm is complete."""
-        if cell.over:
-            self._ended += 1
+        if cell.over and index not in self._ended:  # trials of an arm that was given up may still come in
+            self._ended.add(index)
             spent = time.perf_counter() - self._began
-            self.say(f"[{self._ended}/{self._arms}, {spent:.0f} s] {label(cell)}: {remark(cell)}")
+            self.say(f"[{len(self._ended)}/{self._arms}, {spent:.0f} s] {label(cell)}: {remark(cell)}")
 
     def say(self, message: str) -> None:
-        """Print a line."""
-        print(escape.terminal(message), file=self._stream, flush=True)
+        """Print a line; if nobody reads it any more, the run goes on without."""
+        with contextlib.suppress(OSError, ValueError):
+            print(escape.terminal(message), file=self._stream, flush=True)
 
     def end(self) -> None:
         """Nothing is left open."""
@@ -74,6 +76,7 @@ class LiveBars:
         self._bars = _Bars(console=self.console)
         self._tasks: dict[int, TaskID] = {}
         self._counts: dict[int, int] = {}
+        self._over: set[int] = set()
         self._whole = TaskID(0)
 
     def begin(self, cells: list[Progress], engine: Engine) -> None:
@@ -93,7 +96,8 @@ class LiveBars:
             self._tasks[index] = self._bars.add_task(name, total=cell.total, note="")
         if index in self._tasks:
             self._bars.update(self._tasks[index], completed=cell.found + ended, note=note)
-        if cell.over:
+        if cell.over and index not in self._over:
+            self._over.add(index)
             if index in self._tasks:
                 self._bars.remove_task(self._tasks.pop(index))
             self.console.print(Text.assemble(("✓ ", "green"), f"{name}: {note}"))
