@@ -79,6 +79,15 @@ def test_a_study_that_makes_no_sense_is_left_out(tmp_path: Path) -> None:
         assert read_story(tmp_path / str(k)).title == f"Results in {k}"
 
 
+@pytest.mark.parametrize("machine", [[], 7, {"packages": 3, "cores": [1]}, None])
+def test_facts_of_another_kind_are_no_trouble(tmp_path: Path, machine: object) -> None:
+    with Store.open(tmp_path) as store:
+        store.begin("local", machine, "test")
+        store.add(Cell("m1-entropy", "random"), [Outcome(j, 0.5, 1.0) for j in range(3)])
+        store.note("bound", "m1-entropy", ["no", "bound"])
+    assert "Run it again" in write_report(tmp_path).read_text(encoding="utf-8")
+
+
 def test_problems_that_are_not_known_here_show_their_summary(tmp_path: Path) -> None:
     plan = Experiment.grid(["m1-entropy"], ["random"])
     study = {**plan.study(), "problems": {"m1-entropy": "the summary that was stored"}}

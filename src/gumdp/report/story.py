@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -129,7 +130,7 @@ def read_story(folder: str | Path) -> Story:
     with Store.read(folder) as store:
         versions = store.versions()
         latest = versions[0] if versions else ""
-        runs = tuple(run for run in store.runs() if run["version"] == latest)
+        runs = tuple(_sound(run) for run in store.runs() if run["version"] == latest)
         study = read_study(runs)
         groups: dict[str, list[ArmResult]] = {}
         for result in read_arms(store, latest):
@@ -142,6 +143,15 @@ def read_story(folder: str | Path) -> Story:
                 failed.setdefault((stored.cell.label, text), []).append(trial)
     failures = tuple(_failure(label, text, trials) for (label, text), trials in failed.items())
     return Story(Path(folder), latest, study, _in_order(sections, study), runs, failures)
+
+
+def _sound(run: dict[str, Any]) -> dict[str, Any]:
+    """A run with facts of the kinds that they should be: a stranger's folder may have others."""
+    machine = run["machine"] if isinstance(run["machine"], dict) else {}
+    packages = machine.get("packages")
+    seconds = run["seconds"] if isinstance(run["seconds"], int | float) else None
+    machine = {**machine, "packages": packages if isinstance(packages, dict) else {}}
+    return {**run, "machine": machine, "seconds": seconds, "command": str(run["command"])}
 
 
 def line_name(arm: Arm) -> str:
@@ -178,7 +188,8 @@ def _bound(store: Store, arm: Arm, version: str) -> dict[str, Any] | None:
     """The lower bound of the arm's problem, if one was found."""
     with contextlib.suppress(UnicodeEncodeError):  # a label that no store can have
         bound = store.finding("bound", arm.problem_label, version)
-        return bound if bound is not None and isinstance(bound.get("value"), int | float) else None
+        value = bound.get("value") if isinstance(bound, dict) else None
+        return bound if isinstance(value, int | float) and math.isfinite(value) else None
     return None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gumdp.errors import GumdpError, check_int
+from gumdp.errors import GumdpError, check_int, check_type
 from gumdp.experiments.plan.arm import Cell
 from gumdp.zoo.registry import find
 
@@ -55,6 +55,8 @@ class Experiment:
             if what not in KEEP:
                 raise GumdpError(f"keep must hold words out of {', '.join(KEEP)}, not {what!r}.")
         object.__setattr__(self, "cells", tuple({cell.digest: cell for cell in self.cells}.values()))
+        check_type("title", self.title, str)
+        check_type("text", self.text, str)
         for what, given in [("baseline", self.baseline), *(("candidate", one) for one in self.candidates or ())]:
             if given is not None and not any(_is(cell, *named(what, given)) for cell in self.cells):
                 planners = ", ".join(dict.fromkeys(cell.planner_label for cell in self.cells))
@@ -62,12 +64,15 @@ class Experiment:
 
     def study(self) -> dict[str, Any]:
         """What the report should know: kept with the results, so that it needs neither this plan nor its modules."""
-        compared = [{"name": one} if isinstance(one, str) else dict(one) for one in self.candidates or ()]
+
+        def compared(given: str | Mapping[str, Any]) -> dict[str, Any]:
+            return {"name": given} if isinstance(given, str) else dict(given)
+
         return {
             "title": self.title or self.name,
             "text": self.text,
-            "baseline": {"name": self.baseline} if isinstance(self.baseline, str) else self.baseline,
-            "candidates": None if self.candidates is None else compared,
+            "baseline": None if self.baseline is None else compared(self.baseline),
+            "candidates": None if self.candidates is None else list(map(compared, self.candidates)),
             "problems": {cell.problem: find(cell.problem).summary for cell in self.cells},
             "planners": list(dict.fromkeys(cell.planner for cell in self.cells)),
         }
