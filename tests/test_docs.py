@@ -11,6 +11,7 @@ import pytest
 
 import gumdp
 from gumdp.cli.main import main
+from gumdp.search.options import OPTIONS
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
@@ -21,8 +22,10 @@ BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def blocks(page: str) -> list[tuple[str, str, str]]:
-    """(language, options, text) of every block of a page."""
-    return BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
+    """(language, options, text) of every block of a page, with the files that it includes."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    text = re.sub(r'(?m)^--8<-- "(.+)"$', lambda m: (DOCS.parent / m[1]).read_text(encoding="utf-8"), text)
+    return BLOCK.findall(text)
 
 
 def run(page: str) -> None:
@@ -57,7 +60,9 @@ def test_every_public_name_is_in_the_reference() -> None:
     text = "".join((DOCS / page).read_text(encoding="utf-8") for page in PAGES if page.startswith("api/"))
     listed = re.findall(r"^::: gumdp\.([\w.]+)$", text, re.MULTILINE)
     assert len(listed) == len(set(listed))
-    public = set(gumdp.__all__) - {"plot", "zoo"}
+    public = set(gumdp.__all__) - {"occupancy", "plot", "theory", "zoo"}
+    former = gumdp._FORMER.values()
+    public |= {name for name in former if "." in name}
     public |= {f"plot.{name}" for name in gumdp.plot.__all__} | {f"zoo.{name}" for name in gumdp.zoo.__all__}
     assert set(listed) == public
 
@@ -66,3 +71,9 @@ def test_pages_have_pictures_that_are_there() -> None:
     for page in PAGES:
         for image in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", (DOCS / page).read_text(encoding="utf-8")):
             assert (DOCS / page).parent.joinpath(image).is_file(), f"{page} shows {image}"
+
+
+def test_the_guide_lists_every_option_of_the_search() -> None:
+    text = (DOCS / "guide" / "planning.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| .* \| (.+) \|$", text, re.MULTILINE))
+    assert {name: rows.get(name) for name in (o.name for o in OPTIONS)} == {o.name: o.help for o in OPTIONS}
