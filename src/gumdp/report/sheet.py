@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -52,22 +53,23 @@ class Sheet:
         """The rows, every entry with all that it has."""
         return [[x if isinstance(x, Item) else Item(x) for x in row] for row in self.rows]
 
-    def markdown(self) -> str:
-        """The table for a README.
+    def markdown(self, *, trusted: bool = False) -> str:
+        """The table for a README; ``trusted`` entries are Markdown of our own already.
 
         >>> print(Sheet("a", "A", ("x", "y"), (("1", Item("2", best=True)),)).markdown())
         | x | y |
         |:--|--:|
         | 1 | **2** |
         """
-        body = [[self._markdown(item) for item in row] for row in self.items]
-        lines = ["| " + " | ".join(row) + " |" for row in [list(map(escape.markdown, self.heading)), *body]]
+        write = _as_it_is if trusted else escape.markdown
+        body = [[self._markdown(item, write) for item in row] for row in self.items]
+        lines = ["| " + " | ".join(row) + " |" for row in [list(map(write, self.heading)), *body]]
         lines.insert(1, "|:--" + "|--:" * (len(self.heading) - 1) + "|")
         return "\n".join(lines)
 
     @staticmethod
-    def _markdown(item: Item) -> str:
-        first, *rest = map(escape.markdown, item.lines())
+    def _markdown(item: Item, write: Callable[[object], str]) -> str:
+        first, *rest = map(write, item.lines())
         return "<br>".join([f"**{first}**" if item.best else first, *rest])
 
     def latex(self) -> str:
@@ -102,6 +104,10 @@ class Sheet:
     def html(self) -> str:
         """The table for a page."""
         return templates().get_template("table.html").render(sheet=self)
+
+
+def _as_it_is(text: object) -> str:
+    return str(text).replace("|", "\\|")
 
 
 @functools.cache
