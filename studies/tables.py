@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gumdp.experiments.plan.arm import Cell
-from gumdp.report.tables import Sheet
+from gumdp.report.sheet import Item, Sheet
 from studies.data import Folder, Played, compare, tally, verdict
 
 Budget = Mapping[str, Any]  # options of a planner that say how much it may search
@@ -28,8 +28,8 @@ def versus(pairs: Sequence[tuple[Played, Played]], ours: str, theirs: str) -> st
         means = [tidy(b.mean, high - low), tidy(a.mean, high - low)]
         rows.append((name(a.cell), *means, f"{difference} [{', '.join(ends)}]", bold(verdicts[-1])))
     heading = ("problem", theirs, ours, "difference, 90 % interval", "ours is")
-    sheet = Sheet("versus", "", heading, tuple(rows))
-    return f"{ours} is {tally(verdicts)}{trials_of(side for pair in pairs for side in pair)}.\n\n{sheet.markdown()}"
+    table = Sheet("versus", "", heading, tuple(rows)).markdown(trusted=True)
+    return f"{ours} is {tally(verdicts)}{trials_of(side for pair in pairs for side in pair)}.\n\n{table}"
 
 
 def usual(folder: Folder, budget: Budget) -> dict[str, Played]:
@@ -66,7 +66,7 @@ def ablation(folder: Folder, problems: Sequence[str], budget: Budget) -> str:
         if verdicts:
             rows.append((label, *cells, count(verdicts), f"{np.exp(np.mean(np.log(ratios))):.2g}"))
     heading = ("change", *(name(ours[p].cell) for p in problems), "in all", "time")
-    return Sheet("ablation", "", heading, tuple(rows)).markdown()
+    return Sheet("ablation", "", heading, tuple(rows)).markdown(trusted=True)
 
 
 def counts(folder: Folder, budgets: Mapping[str, Budget]) -> str:
@@ -83,7 +83,7 @@ def counts(folder: Folder, budgets: Mapping[str, Budget]) -> str:
         })  # fmt: skip
     labels = dict.fromkeys(label for column in columns for label in column)
     rows = [(label, *(column.get(label, "–") for column in columns)) for label in labels]
-    return Sheet("counts", "", tuple(heading), tuple(rows)).markdown()
+    return Sheet("counts", "", tuple(heading), tuple(rows)).markdown(trusted=True)
 
 
 def count(verdicts: Sequence[str]) -> str:
@@ -109,7 +109,7 @@ def certificates(found: Iterable[dict[str, Any]]) -> str:
         for c in found
     ]
     heading = ("setting", "no policy is below", "mean", "at most", "gap", "trials")
-    return Sheet("certificates", "", heading, tuple(rows)).markdown()
+    return Sheet("certificates", "", heading, tuple(rows)).markdown(trusted=True)
 
 
 def name(cell: Cell) -> str:
@@ -145,9 +145,9 @@ def tidy(value: float, width: float) -> str:
     return rounded if len(rounded.lstrip("-0.")) <= 5 else f"{value:.5g}"
 
 
-def bold(word: str) -> str:
+def bold(word: str) -> Item:
     """What is proved stands out."""
-    return word if word == "not worse" else f"**{word}**"
+    return Item(word, best=word != "not worse")
 
 
 def trials_of(cells: Iterable[Played]) -> str:

@@ -18,7 +18,7 @@ def paper_folder(folder: Path, settings: list[str] | None = None, trials: int = 
     rng = np.random.default_rng(0)
     plan = reproduction(settings, trials, (10, 100, 4000))
     with Store.open(folder) as store:
-        store.begin("local", machine(), "gumdp reproduce --out results")
+        store.begin("local", {**machine(), "study": plan.study()}, "gumdp reproduce --out results")
         for cell in plan.cells:
             base = published(cell.problem, cell.planner).unrounded
             budget = cell.planner_options.get("iterations", 4000)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -19,9 +20,11 @@ from gumdp.report import figures
 from gumdp.report.document import reproduction as reproduction_text
 from gumdp.report.document import write_report
 from gumdp.report.progress import LiveBars, PlainLines
-from gumdp.report.published import Published, published
+from gumdp.report.published import published
+from gumdp.report.sheet import Item, Sheet
 from gumdp.report.story import read_story
-from gumdp.report.tables import Sheet, digits, gap_table, means_table, published_table, sheets, verdicts
+from gumdp.report.tables import digits, gap_table, means_table, published_table, sheets, verdicts
+from gumdp.zoo.registry import Published
 from stored import paper_folder
 
 
@@ -95,8 +98,8 @@ def test_tables_hold_what_is_stored(tmp_path: Path) -> None:
     with Store.read(tmp_path) as store:
         (random,) = (c for c in store.cells() if c.cell.label == "m1-entropy · random")
         mean = store.values(random).mean()
-    assert float(table.rows[0][1].split()[0]) == pytest.approx(mean, abs=5e-5)
-    assert "0.12 ±0.04" in table.rows[0][1]
+    assert float(table.rows[0][1].text.split()[0]) == pytest.approx(mean, abs=5e-5)
+    assert table.rows[0][1].below == "0.12 ±0.04"
     assert {len(row) for row in means_table(story).rows} == {6}
 
 
@@ -112,10 +115,10 @@ def test_gaps_are_upper_ends_minus_bounds(tmp_path: Path) -> None:
 def test_planners_are_compared_trial_by_trial(tmp_path: Path) -> None:
     story = read_story(paper_folder(tmp_path, ["m1-entropy"]))
     (section,) = story.sections
-    comparison = section.comparison("mcts", "mcts-paper")
+    (pair,) = story.pairs
     ours, theirs = (section.line(name).best.values for name in ("mcts", "mcts-paper"))
-    assert comparison.difference == pytest.approx((ours - theirs).mean())
-    assert section.comparison("mcts", "greedy") is None
+    assert pair.comparison.difference == pytest.approx((ours - theirs).mean())
+    assert (pair.candidate.planner, pair.baseline.planner) == ("mcts", "mcts-paper")
 
 
 def test_seeds_are_put_together_and_budgets_make_a_curve(tmp_path: Path) -> None:
@@ -128,7 +131,7 @@ def test_seeds_are_put_together_and_budgets_make_a_curve(tmp_path: Path) -> None
     (section,) = read_story(tmp_path).sections
     (line,) = section.lines
     assert [(r.iterations, r.values.tolist()) for r in line.curve] == [(n, [0, 1, 2, 10, 11, 12]) for n in (10, 100)]
-    assert len(line.numbered) == 6
+    assert len(line.best.numbered) == 6
 
 
 def test_digits_show_two_of_the_interval_s() -> None:
@@ -137,16 +140,26 @@ def test_digits_show_two_of_the_interval_s() -> None:
     assert digits([0.123456], 0.0) == ["0.1235"]
 
 
-def test_every_format_has_every_cell() -> None:
-    sheet = Sheet("a", "A & B", ("x_1", "y"), (("a|b", "1 ± 2 ↓\n50 %"), ("c<d", "–")))
-    assert sheet.markdown().splitlines() == ["| x_1 | y |", "|:--|--:|", "| a\\|b | 1 ± 2 ↓<br>50 % |", "| c<d | – |"]
+def test_every_format_has_every_entry() -> None:
+    rows = (("a|b", Item("1 ± 2", "50 %", "lower")), ("c<d", Item("–", best=True)))
+    sheet = Sheet("a", "A & B", ("x_1", "y"), rows, "L")
+    assert sheet.markdown().splitlines() == [
+        "| x\\_1 | y |",
+        "|:--|--:|",
+        "| a\\|b | 1 ± 2 ↓<br>50 % |",
+        "| c&lt;d | **–** |",
+    ]
     tex = sheet.latex()
     assert r"x\_1 & y \\" in tex
-    assert r"\shortstack[r]{1 $\pm$ 2 $\downarrow$\\50 \%} \\" in tex
+    assert r"\shortstack[r]{1 $\pm$ 2 $\downarrow$\\{}50 \%} \\" in tex
+    assert r"\textbf{--} \\" in tex
+    assert r"\caption{A \& B. L}" in tex
+    assert r"\label{tab:a}" in tex
     page = sheet.html()
     assert "c&lt;d" in page
     assert '<td>1 ± 2 <span class="lower" title="lower">↓</span><br><small>50 %</small></td>' in page
-    ElementTree.fromstring(page.replace("scope=col", "").replace("scope=row", "").replace("<br>", "<br/>"))
+    assert "<td><strong>–</strong></td>" in page
+    ElementTree.fromstring(page.replace("<br>", "<br/>"))
 
 
 # --- figures ---
@@ -154,20 +167,20 @@ def test_every_format_has_every_cell() -> None:
 
 def test_figures_are_drawn_as_svg_and_png(tmp_path: Path) -> None:
     (section,) = read_story(paper_folder(tmp_path, ["m1-entropy"])).sections
-    assert figures.figures_of(section) == ["means", "distributions", "curve"]
-    for name in figures.figures_of(section):
-        svg, png = figures.make(section, name)
+    assert [kind.name for kind in figures.figures_of(section)] == ["means", "distributions", "curve"]
+    for kind in figures.figures_of(section):
+        svg, png = figures.make(section, kind)
         root = ElementTree.fromstring(svg)
         words = {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}
         assert "lower bound" in words
         assert words & {"mean value, 90 % interval", "value of a trial"}
         assert png.startswith(b"\x89PNG")
-        assert figures.make(section, name)[0] == svg  # the same results draw the same picture
+        assert figures.make(section, kind)[0] == svg  # the same results draw the same picture
 
 
 def test_inline_figures_follow_the_page_and_keep_their_names_apart(tmp_path: Path) -> None:
     (section,) = read_story(paper_folder(tmp_path, ["m1-entropy"])).sections
-    drawn = [figures.save(section, name, tmp_path) for name in ("means", "curve")]
+    drawn = [drawing.svg for drawing in figures.save(section, tmp_path)]
     ids = [
         {element.attrib["id"] for element in ElementTree.fromstring(svg).iter() if "id" in element.attrib}
         for svg in drawn
@@ -198,7 +211,7 @@ def test_a_report_of_other_experiments_needs_no_paper(tmp_path: Path) -> None:
         store.add(Cell("subset-sum", "greedy"), [Outcome(0, 0.5, 1.0)])
         store.add(Cell("subset-sum", "random"), [Outcome(0, float("nan"), 0.0, "boom"), Outcome(1, 2.0, 0.1)])
     story = read_story(tmp_path)
-    assert [sheet.name for sheet in sheets(story)] == ["means", "times"]
+    assert [sheet.name for sheet in sheets(story)] == ["means", "times"]  # one common trial is nothing to compare
     text = write_report(tmp_path).read_text()
     assert "subset-sum · random, trial 0: boom" in text
     assert verdicts(story) == []
@@ -277,7 +290,7 @@ def progressed() -> Progress:
     return cell
 
 
-def test_lines_tell_of_each_cell_that_ended() -> None:
+def test_lines_tell_of_each_arm_that_ended() -> None:
     stream = io.StringIO()
     lines, cell = PlainLines(stream), progressed()
     lines.begin([cell], Doing())
@@ -285,18 +298,41 @@ def test_lines_tell_of_each_cell_that_ended() -> None:
     cell.add([Outcome(2, float("nan"), 0.0, "boom")])
     lines.update(0, cell)
     text = stream.getvalue().splitlines()
-    assert text[0] == "1 cells, 3 trials; engine local"
+    assert text[0] == "1 arms, 3 trials; engine local"
     assert text[1].endswith("subset-sum(numbers=[1, 2]) · random: mean 1.5 ± 0.82, 1 failed")
     assert len(text) == 2
 
 
-def test_bars_show_the_cell_the_whole_and_what_the_machine_does() -> None:
+def test_an_arm_that_was_given_up_is_counted_once() -> None:
+    stream = io.StringIO()
+    lines, arm = PlainLines(stream), progressed()
+    lines.begin([arm], Doing())
+    for _ in range(3):
+        arm.add([Outcome(2, float("nan"), 0.0, "boom")])
+        lines.update(0, arm)
+    assert [line for line in stream.getvalue().splitlines() if line.startswith("[")] == [
+        stream.getvalue().splitlines()[1]
+    ]
+    assert stream.getvalue().splitlines()[1].startswith("[1/1, ")
+
+
+def test_a_run_goes_on_when_nobody_reads_its_lines() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w", buffering=1) as stream:
+        PlainLines(stream).say("to nobody")
+        with pytest.raises(BrokenPipeError):
+            stream.write("it is really closed\n")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), writer)
+
+
+def test_bars_show_the_arm_the_whole_and_what_the_machine_does() -> None:
     console = Console(width=120, record=True, force_terminal=True, file=io.StringIO())
     bars, cell = LiveBars(console), progressed()
     bars.begin([cell], Doing())
     bars.update(0, cell)
     drawn = "".join(segment.text for segment in console.render(Group(*bars._bars.get_renderables())))
-    assert "all cells" in drawn
+    assert "all arms" in drawn
     assert "2/3" in drawn
     assert "mean 1.5 ± 0.82" in drawn
     assert "compiling m1-entropy · mcts" in drawn

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gumdp.exact.policy_value import infinite_trials_value as infinite_trials_value
     from gumdp.exact.solve import solve_exact as solve_exact
     from gumdp.experiments.plan.experiment import Experiment as Experiment
+    from gumdp.experiments.run import run_experiment as run_experiment
     from gumdp.models.base import Model as Model
     from gumdp.models.bins import Bins as Bins
     from gumdp.models.check import check_model as check_model
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from gumdp.policies.fixed import Stationary as Stationary
     from gumdp.policies.history import NonMarkov as NonMarkov
     from gumdp.problem import Problem as Problem
+    from gumdp.report.frame import read_results as read_results
     from gumdp.results import Bound as Bound
     from gumdp.results import Certificate as Certificate
     from gumdp.results import Decision as Decision
@@ -132,8 +134,10 @@ _HOMES = {
     "occupancy": "gumdp.occupancy",
     "play": "gumdp.run.act",
     "plot": "gumdp.plot",
+    "read_results": "gumdp.report.frame",
     "register_planner": "gumdp.run.registry",
     "register_problem": "gumdp.zoo.registry",
+    "run_experiment": "gumdp.experiments.run",
     "run_trial": "gumdp.run.evaluate",
     "solve_exact": "gumdp.exact.solve",
     "solve_infinite": "gumdp.average.solve",

@@ -65,6 +65,23 @@ def clopper_pearson(successes: int, trials: int, level: float = 0.9) -> tuple[fl
     return low, high
 
 
+def holm(p_values: ArrayLike) -> Array:
+    """The p-values of several tests, each as large as it takes for all of them together (Holm, 1979).
+
+    Whoever calls those below 5 % findings makes a false one among them with a probability of at most 5 %, whatever the
+    tests have to do with each other. S. Holm, *A simple sequentially rejective multiple test procedure*.
+
+    >>> holm([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    p = _values(p_values)
+    order = np.argsort(p, kind="stable")
+    raised = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
+    adjusted = np.empty(p.size)
+    adjusted[order] = np.minimum(1.0, raised)
+    return adjusted
+
+
 def cvar(values: ArrayLike, level: float = 0.9) -> float:
     """The mean of the worst share 1 - level of the values (conditional value at risk, of costs).
 

@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 import gumdp
+from gumdp import escape
 from gumdp.cli import experiments, files, reports
 from gumdp.cli.output import console, print_json
 from gumdp.errors import GumdpError
@@ -48,7 +49,7 @@ def main(args: list[str] | None = None) -> int:
 
 
 def _complain(message: str, code: int) -> int:
-    print("gumdp:", " ".join(message.split()), file=sys.stderr)
+    print("gumdp:", escape.terminal(" ".join(message.split())), file=sys.stderr)
     return code
 
 

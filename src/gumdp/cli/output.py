@@ -16,9 +16,9 @@ PIPE_WIDTH = 160  # columns, where there is no terminal to ask
 
 def console() -> Console:
     """Standard output for people."""
-    from rich.console import Console
+    from gumdp.report.screen import Screen
 
-    return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
+    return Screen(width=None if sys.stdout.isatty() else PIPE_WIDTH)
 
 
 def print_json(result: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("reproduce")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("results"), show_default=True, help="Folder.")
-@click.option("--trials", type=int, default=None, help="Of each cell; 10, as in the paper, if not given.")
+@click.option("--trials", type=int, default=None, help="Of each arm; 10, as in the paper, if not given.")
 @click.option("--settings", default=None, metavar="A,B,…", help="Names or parts of names; all nine if not given.")
 @click.option("--curves/--no-curves", default=True, show_default=True, help="Budgets below 4000 iterations too.")
 @click.option("--quick", is_flag=True, help="A small one: 4 trials, up to 200 iterations.")
@@ -47,12 +47,13 @@ def reproduce(
     experiment = plan(settings, trials, curves, quick)
     resume = resume_line()
     summary = play(experiment, out, make_engine(engine, workers, address, ()), resume, bounds=True)
-    page = write_report(out)
-    if document is not None:
-        write_reproduction(out, document)
     story = read_story(out)
+    page = write_report(story)
+    if document is not None:
+        write_reproduction(story, document)
     if as_json:
-        print_json({**summary_data(summary), "page": str(page), "table": table_data(story)})
+        facts = {**summary_data(summary), "page": str(page), "title": story.title}
+        print_json({**facts, "table": table_data(story), "comparisons": comparison_data(story)})
     else:
         _print_story(story, page)
     return tell_end(summary, resume)
@@ -69,22 +70,23 @@ def plan(settings: str | None, trials: int | None, curves: bool, quick: bool) ->
 
 
 def table_data(story: Story) -> list[dict[str, Any]]:
-    """Table 1 as plain data."""
+    """The results as plain data, with published values where they were published for the same settings."""
     rows = []
     for section in story.sections:
         for line in section.lines:
-            theirs, result = section.published(line), line.best
+            result, theirs = line.published or (line.best, None)
             interval = result.interval(0.9, "percentile")
             rows.append(
                 {
                     "setting": section.label,
                     "planner": line.planner,
+                    "options": dict(line.options),
                     "iterations": result.iterations,
-                    "trials": result.values.size,
+                    "trials": result.trials,
                     "mean": result.mean,
                     "ci90": interval,
                     "published": theirs.unrounded if theirs else None,
-                    "verdict": theirs.verdict(interval) if theirs and result.values.size else None,
+                    "verdict": theirs.verdict(interval) if theirs else None,
                     "lower_bound": section.bound["value"] if section.bound else None,
                     "seconds": result.seconds,
                 }
@@ -92,18 +94,42 @@ def table_data(story: Story) -> list[dict[str, Any]]:
     return rows
 
 
+def comparison_data(story: Story) -> list[dict[str, Any]]:
+    """Candidates against the baseline as plain data; ``p`` is raised for the number of comparisons."""
+    return [
+        {
+            "setting": pair.section.label,
+            "candidate": pair.candidate.name,
+            "baseline": pair.baseline.name,
+            "pairs": pair.comparison.trials,
+            "difference": pair.comparison.difference,
+            "ci90": pair.comparison.interval,
+            "effect": pair.comparison.effect,
+            "p": pair.p,
+            "words": pair.words,
+        }
+        for pair in story.pairs
+    ]
+
+
 def _print_story(story: Story, page: Path) -> None:
     from rich.table import Table
+    from rich.text import Text
 
-    from gumdp.report.tables import sheets
+    from gumdp.report.tables import comparison_table, means_table, published_table
 
     screen = console()
-    for sheet in sheets(story)[:1]:
+    screen.print(story.title, style="bold")
+    shown = [published_table(story) if story.paper else means_table(story), comparison_table(story)]
+    for sheet in shown:
+        if not sheet.rows:
+            continue
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
         for k, name in enumerate(sheet.heading):
             table.add_column(name, justify="right" if k else "left", no_wrap=k == 0)
-        for row in sheet.rows:
-            table.add_row(*(cell.replace("[", "\\[") for cell in row))
+        for row in sheet.items:
+            table.add_row(*(Text("\n".join(item.lines()), "bold" if item.best else "") for item in row))
+        screen.print()
         screen.print(table)
         screen.print(sheet.legend, style="dim")
     screen.print(f"\nThe page: {page.resolve().as_uri()}", soft_wrap=True)
@@ -128,12 +154,13 @@ def report(folder: Path, out: Path | None, document: Path | None, as_json: bool)
 
     if out is not None and out.is_file():
         raise GumdpError(f"--out must name a folder, and {out} is a file.")
-    page = write_report(folder, out)
-    if document is not None:
-        write_reproduction(folder, document)
     story = read_story(folder)
+    page = write_report(story, out)
+    if document is not None:
+        write_reproduction(story, document)
     if as_json:
-        print_json({"page": str(page), "trials": story.trials, "table": table_data(story)})
+        facts = {"page": str(page), "title": story.title, "trials": story.trials}
+        print_json({**facts, "table": table_data(story), "comparisons": comparison_data(story)})
     else:
         _print_story(story, page)
 

@@ -62,7 +62,9 @@ class BranchAndBound:
         self._root()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in vars(self).items() if k not in ("setup", "workspace")}  # records belong to their process
+        return {
+            k: v for k, v in vars(self).items() if k not in ("setup", "workspace")
+        }  # records belong to their process
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)

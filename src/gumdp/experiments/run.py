@@ -98,6 +98,9 @@ def run(
         return _Run(experiment, store, engine, watcher or Silent(), bounds).go(command or " ".join(sys.argv))
 
 
+run_experiment = run  # as gumdp has it
+
+
 class _Run:
     """A run on its way."""
 
@@ -110,7 +113,7 @@ class _Run:
         began = time.perf_counter()
         for progress in self.progress:
             progress.found = sum(k < progress.total for k in self.store.done(progress.cell))
-        self.store.begin(self.engine.name, machine(), command)
+        self.store.begin(self.engine.name, {**machine(), "study": self.experiment.study()}, command)
         self.watcher.begin(self.progress, self.engine)
         stopped = None
         try:

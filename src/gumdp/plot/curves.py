@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gumdp import statistics
+from gumdp import escape, statistics
 from gumdp.errors import GumdpError, array_of_numbers, check_float
 from gumdp.objectives.base import Array
-from gumdp.plot.ink import MARKERS, Axes, axes, clean, colour, draw_levels, legend_above
+from gumdp.plot.ink import MARKERS, Axes, axes, clean, colour, draw_levels, legend_above, line_style
 from gumdp.results import Evaluation
 
 MOST_DOTS = 400  # of one planner
@@ -44,7 +44,8 @@ def budget(
         means = [row.mean() for row in rows]
         ends = np.array([_interval(row, level) for row in rows])
         ax.fill_between(budgets, ends[:, 0], ends[:, 1], color=colour(k), alpha=0.18, linewidth=0)
-        ax.plot(budgets, means, color=colour(k), marker=MARKERS[k % len(MARKERS)], markersize=5, label=name)
+        looks = {"color": colour(k), "linestyle": line_style(k), "marker": MARKERS[k % len(MARKERS)]}
+        ax.plot(budgets, means, **looks, markersize=5, label=escape.figure(name))
     draw_levels(ax, levels)
     ax.set_xscale("log")
     ax.xaxis.set_major_formatter("{x:g}")
@@ -90,7 +91,7 @@ def comparison(
         place = {"xytext": (0, 9), "textcoords": "offset points", "ha": "center"}
         ax.annotate(f"{values.mean():.3g}", (values.mean(), k), **place, fontsize=8, weight="bold", bbox=box)
     draw_levels(ax, levels, vertical=True)
-    ax.set_yticks(np.arange(len(results)), list(results))
+    ax.set_yticks(np.arange(len(results)), list(map(escape.figure, results)))
     ax.set_ylim(len(results) - 0.45, -0.55)
     ax.set_xlabel(f"value of a trial (less is better); mean and its {100 * level:g} % interval in black")
     if levels:

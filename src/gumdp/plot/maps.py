@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gumdp import escape
 from gumdp.errors import GumdpError, array_of_numbers
 from gumdp.models.base import Model
 from gumdp.objectives.base import Array
@@ -73,8 +74,8 @@ def _map(model: Model, mass: Array, ax: Axes, largest: float | None, colorbar: b
     if model.axes is not None:  # a phase plane: the first dimension to the right, the second one up
         across, up = _lines(model)
         mesh = ax.pcolormesh(across, up, shown.T, **looks)
-        ax.set_xlabel(model.axes[0])
-        ax.set_ylabel(model.axes[1])
+        ax.set_xlabel(escape.figure(model.axes[0]))
+        ax.set_ylabel(escape.figure(model.axes[1]))
     else:
         rows, columns = mass.shape
         mesh = ax.pcolormesh(np.arange(columns + 1), np.arange(rows + 1), shown, **looks)
@@ -109,7 +110,16 @@ def _write(model: Model, mass: Array, ax: Axes, dark: float) -> None:
             text = f"{share:.0f}" if share >= 9.5 else f"{share:.1f}" if share >= 0.05 else "<0.1"
             ax.text(column + 0.5, row + 0.55, text, ha="center", va="center", color=ink, fontsize=9)
         if kind and kind != "ice":
-            ax.text(column + 0.5, row + 0.2, kind, ha="center", va="center", color=ink, fontsize=7, style="italic")
+            ax.text(
+                column + 0.5,
+                row + 0.2,
+                escape.figure(kind),
+                ha="center",
+                va="center",
+                color=ink,
+                fontsize=7,
+                style="italic",
+            )
 
 
 def _bars(model: Model, shares: Array, ax: Axes | None, largest: float | None) -> Axes:

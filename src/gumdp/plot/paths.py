@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gumdp import escape
 from gumdp.errors import GumdpError, check_int
 from gumdp.models.base import Model
 from gumdp.plot.ink import FAINT, MARKERS, Axes, action_label, axes, clean, colour, legend_above, state_label
@@ -64,7 +65,7 @@ def _dimension(dimension: int, count: int) -> int:
 
 def _dimension_name(model: Model, dimension: int) -> str:
     names = getattr(getattr(model, "bins", None), "names", None)
-    return str(names[dimension]) if names else f"x{dimension}"
+    return escape.figure(names[dimension]) if names else f"x{dimension}"
 
 
 def _by_first_visit(model: Model, cells: Any, ax: Axes) -> Any:

@@ -1,27 +1,36 @@
 """Figures of a problem's results, as in the paper's appendix C: means, distributions, and curves over the budget.
 
-Colours are those of Okabe and Ito, which people tell apart whatever their colour vision; planners differ in their
-marks too, for print without colour.
+A figure is declared once, in ``FIGURES``: what it is called, what it shows, who draws it, and for which results.
 """
 
 from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
 
 import numpy as np
 
-from gumdp.report.story import Line, Section
+from gumdp import escape
+from gumdp.plot import ink
+from gumdp.report.files import write
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from gumdp.report.story import Line, Section
 
 INK = "#1b1f24"  # text and axes; on the page it becomes the colour of the text around
 FAINT = "#8a9099"  # grid and bounds
-COLOURS = {"random": "#7f7f7f", "solver": "#e69f00", "mcts-paper": "#0072b2", "mcts": "#d55e00"}
-OTHERS = ("#009e73", "#cc79a7", "#56b4e9", "#f0e442")
+COLOURS = {"random": "#7F7F7F", "solver": "#C27E00", "mcts-paper": "#0072B2", "mcts": "#D55E00"}
 MARKS = {"random": "o", "solver": "s", "mcts-paper": "^", "mcts": "D"}
 SIZE = (4.2, 3.1)  # inches
+LONGEST = 22  # characters of a name in a figure
 STYLE = {
     "figure.dpi": 100, "savefig.dpi": 160, "font.size": 9, "font.family": "sans-serif", "axes.edgecolor": INK,
     "axes.labelcolor": INK, "text.color": INK, "xtick.color": INK, "ytick.color": INK, "axes.spines.top": False,
@@ -29,43 +38,69 @@ STYLE = {
     "grid.linewidth": 0.6, "axes.axisbelow": True, "svg.fonttype": "none", "legend.frameon": False,
     "axes.titlesize": 9, "axes.formatter.useoffset": False,
 }  # fmt: skip
+SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 
-Draw = Callable[[Section, Any], None]
+
+@dataclass(frozen=True)
+class Figure:
+    """A kind of figure: all that the report needs to know of it."""
+
+    name: str  # of files
+    caption: str
+    draw: Callable[[Section, Any], None]  # onto Matplotlib axes
+    fits: Callable[[Section], bool] = lambda section: bool(section.played)
 
 
-def colour(section: Section, line: Line) -> str:
-    """The colour of a planner, the same in every figure."""
-    if line.name in ("MCTS()", "MCTS.paper()", "random", "solver"):
-        return COLOURS[line.planner]
-    return OTHERS[[other.name for other in section.lines].index(line.name) % len(OTHERS)]
+@dataclass(frozen=True)
+class Drawing:
+    """A figure as it goes into the page."""
+
+    caption: str
+    svg: Markup
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a planner is drawn, the same in every figure."""
+
+    colour: str
+    mark: str
+    line: str
+
+    @classmethod
+    def of(cls, line: Line) -> Look:
+        """The look of a line: its own for the planners of the paper, else the next of the palette."""
+        if line.own is None:
+            return cls(COLOURS[line.planner], MARKS[line.planner], "-")
+        free = [colour for colour in ink.COLOURS if colour not in COLOURS.values()]
+        if line.own < len(free):
+            return cls(free[line.own], ink.MARKERS[line.own + 3], "-")
+        k = line.own - len(free) + len(ink.COLOURS)  # now all colours, in the next style
+        return cls(ink.colour(k), ink.MARKERS[(k + k // len(ink.COLOURS)) % len(ink.MARKERS)], ink.line_style(k))
 
 
 def draw_means(section: Section, axes: Any) -> None:
     """Means with 90 % intervals, the published ones beside them, the lower bound below."""
-    lines = [line for line in section.lines if line.best.values.size]
-    for k, line in enumerate(lines):
-        _point(
-            axes, k - 0.12, line.best.mean, line.best.interval(), colour(section, line), MARKS.get(line.planner, "v")
-        )
-        theirs = section.published(line)
-        if theirs is not None and line.planner != "mcts":
-            _point(axes, k + 0.16, theirs.value, theirs.interval, FAINT, MARKS.get(line.planner, "v"), hollow=True)
-    if any(section.published(line) for line in lines):
+    hollow = False
+    for k, line in enumerate(section.played):
+        look = Look.of(line)
+        _point(axes, k - 0.12, line.best.mean, line.best.interval(), look.colour, look.mark)
+        if line.published is not None and line.planner != "mcts":
+            theirs, hollow = line.published[1], True
+            _point(axes, k + 0.16, theirs.value, theirs.interval, FAINT, look.mark, hollow=True)
+    if hollow:
         axes.plot([], [], "o", color=FAINT, markerfacecolor="none", label="published")
     _bound(section, axes)
-    axes.set_xticks(range(len(lines)), [line.name for line in lines])
-    axes.set_xlim(-0.5, len(lines) - 0.5)
-    axes.grid(False, axis="x")
+    _planners(section, axes)
     axes.set_ylabel("mean value, 90 % interval")
     _legend(axes)
 
 
 def draw_distributions(section: Section, axes: Any) -> None:
     """The values of single trials: boxes, and each trial as a dot as long as they can be told apart."""
-    lines = [line for line in section.lines if line.best.values.size]
     rng = np.random.default_rng(0)
-    for k, line in enumerate(lines):
-        values, shade = line.best.values, colour(section, line)
+    for k, line in enumerate(section.played):
+        values, shade = line.best.values, Look.of(line).colour
         parts = axes.boxplot(
             [values], positions=[k], widths=0.5, showfliers=values.size > 200, patch_artist=True, manage_ticks=False,
             medianprops={"color": INK, "linewidth": 1.2}, whiskerprops={"color": shade}, capprops={"color": shade},
@@ -74,54 +109,66 @@ def draw_distributions(section: Section, axes: Any) -> None:
         parts["boxes"][0].set(facecolor=shade, alpha=0.25, edgecolor=shade)
         if values.size <= 200:
             axes.plot(k + rng.uniform(-0.16, 0.16, values.size), values, ".", color=shade, markersize=4, alpha=0.75)
-    axes.set_xticks(range(len(lines)), [line.name for line in lines])
-    axes.set_xlim(-0.5, len(lines) - 0.5)
-    axes.grid(False, axis="x")
+    _planners(section, axes)
     axes.set_ylabel("value of a trial")
     _bound(section, axes)
     _legend(axes)
 
 
 def draw_curve(section: Section, axes: Any) -> None:
-    """The mean over the iterations of a decision, with 90 % intervals shaded."""
+    """The mean over the iterations per decision, with 90 % intervals shaded."""
+    budgets = set()
     for line in section.lines:
-        results = line.curve
+        results, look = line.curve, Look.of(line)
         if not results:
             continue
-        budgets = [result.iterations for result in results]
+        places = [result.iterations for result in results]
+        budgets.update(places)
         ends = np.array([result.interval() for result in results])
-        shade = colour(section, line)
-        axes.fill_between(budgets, ends[:, 0], ends[:, 1], color=shade, alpha=0.2, linewidth=0)
+        axes.fill_between(places, ends[:, 0], ends[:, 1], color=look.colour, alpha=0.2, linewidth=0)
         means = [result.mean for result in results]
-        axes.plot(budgets, means, "-", color=shade, marker=MARKS.get(line.planner, "v"), markersize=4, label=line.name)
+        axes.plot(places, means, look.line, color=look.colour, marker=look.mark, markersize=4, label=_short(line.name))
     axes.set_xscale("log")
-    ticks = [n for n in (10, 100, 1000, 10_000) if axes.get_xlim()[0] <= n <= axes.get_xlim()[1]]
+    low, high = axes.get_xlim()
+    tens = [n for n in (1, 10, 100, 1000, 10_000, 100_000) if low <= n <= high]
+    ticks = tens if len(tens) > 1 else sorted(n for n in budgets if n)
     axes.set_xticks(ticks, [str(n) for n in ticks])
-    axes.set_xlabel("iterations a decision")
+    axes.minorticks_off()
+    axes.set_xlabel("iterations per decision")
     axes.set_ylabel("mean value, 90 % interval")
     _bound(section, axes)
     _legend(axes)
 
 
-FIGURES: dict[str, Draw] = {"means": draw_means, "distributions": draw_distributions, "curve": draw_curve}
+FIGURES = (
+    Figure("means", "Mean value of a trial, with 90 % intervals", draw_means),
+    Figure("distributions", "Values of single trials", draw_distributions),
+    Figure(
+        "curve",
+        "Mean value over the iterations per decision, with 90 % intervals",
+        draw_curve,
+        lambda section: any(line.curve for line in section.lines),
+    ),
+)
 
 
-def figures_of(section: Section) -> list[str]:
-    """The names of the figures that a problem's results make."""
-    return [name for name in FIGURES if name != "curve" or any(line.curve for line in section.lines)]
+def figures_of(section: Section) -> list[Figure]:
+    """The figures that a problem's results make."""
+    return [figure for figure in FIGURES if figure.fits(section)]
 
 
-def make(section: Section, name: str) -> tuple[str, bytes]:
+def make(section: Section, kind: Figure) -> tuple[str, bytes]:
     """A figure as SVG text and as PNG."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Canvas
 
-    salt = f"{section.label}-{name}"  # names inside the SVG: the same each time, and different between figures
-    with matplotlib.rc_context({**STYLE, "svg.hashsalt": salt}):
-        figure = Figure(figsize=SIZE, layout="constrained")
+    salt = f"{escape.printable(section.label)}-{kind.name}"  # of names inside the SVG: the same each time
+    with matplotlib.rc_context({**STYLE, "svg.hashsalt": salt}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # names may be in any script
+        figure = Canvas(figsize=SIZE, layout="constrained")
         FigureCanvasAgg(figure)
-        FIGURES[name](section, figure.add_subplot())
+        kind.draw(section, figure.add_subplot())
         text, picture = io.StringIO(), io.BytesIO()
         figure.savefig(text, format="svg", metadata={"Date": None}, transparent=True)
         figure.set_layout_engine("none")  # it has been laid out
@@ -129,30 +176,61 @@ def make(section: Section, name: str) -> tuple[str, bytes]:
     return text.getvalue(), picture.getvalue()
 
 
-def save(section: Section, name: str, folder: Path) -> str:
-    """Write a figure as SVG and PNG, and return it as it goes into the page."""
-    svg, png = make(section, name)
-    stem = re.sub(r"[^\w.-]+", "-", section.label).strip("-")
-    (folder / f"{stem}-{name}.svg").write_text(svg, encoding="utf-8")
-    (folder / f"{stem}-{name}.png").write_bytes(png)
-    return inline(svg, f"{stem}-{name}", f"{section.label}: {name}")
+def save(section: Section, folder: Path) -> list[Drawing]:
+    """Write a problem's figures as SVG and PNG, and return them as they go into the page."""
+    drawings = []
+    for kind in figures_of(section):
+        svg, png = make(section, kind)
+        name = f"{escape.file_name(section.label)}-{kind.name}"
+        write(folder / f"{name}.svg", svg)
+        write(folder / f"{name}.png", png)
+        drawings.append(Drawing(kind.caption, inline(svg, name, f"{section.label}: {kind.caption}")))
+    return drawings
 
 
-def inline(svg: str, salt: str, label: str) -> str:
+def inline(svg: str, salt: str, label: str) -> Markup:
     """An SVG as a part of a page: its colours follow the page's, its names are its own, its size is the room there is.
 
-    >>> inline('<?xml?><svg width="10pt" height="5pt" viewBox="0 0 10 5" id="a"><use href="#a"/></svg>', "s", "t")
-    '<svg role="img" aria-label="t" viewBox="0 0 10 5" id="s-a"><use href="#s-a"/></svg>'
+    >>> inline('<svg xmlns="http://www.w3.org/2000/svg" width="9pt" viewBox="0 0 9 5" id="a"/>', "s", "a < b")
+    Markup('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 5" id="s-a" role="img" aria-label="a &lt; b" />')
     """
-    svg = svg[svg.index("<svg") :].rstrip()
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
-    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
-    svg = re.sub(r'\bid="', f'id="{salt}-', svg)
-    svg = re.sub(r'(href="#|url\(#)', rf"\1{salt}-", svg)
-    for name, shade in {"ink": INK, "faint": FAINT, **{f"of-{k}": v for k, v in COLOURS.items()}}.items():
-        svg = re.sub(shade, f"var(--{name})", svg, flags=re.IGNORECASE)
-    return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+    from markupsafe import Markup
+
+    ElementTree.register_namespace("", SVG)
+    ElementTree.register_namespace("xlink", XLINK)
+    root = ElementTree.fromstring(svg)
+    for metadata in root.findall(f"{{{SVG}}}metadata"):
+        root.remove(metadata)
+    for size in ("width", "height"):
+        root.attrib.pop(size, None)
+    for element in root.iter():
+        for key, value in element.attrib.items():
+            if key == "id":
+                value = f"{salt}-{value}"
+            value = re.sub(r"url\(#", f"url(#{salt}-", value)
+            value = re.sub(r"^#", f"#{salt}-", value) if key.endswith("href") else value
+            for name, shade in (("ink", INK), ("faint", FAINT)):
+                value = re.sub(shade, f"var(--{name})", value, flags=re.IGNORECASE)
+            element.set(key, value)
+    root.set("role", "img")
+    root.set("aria-label", escape.printable(label))
+    return Markup(ElementTree.tostring(root, encoding="unicode"))
+
+
+def _short(name: str) -> str:
+    """A planner's name as it goes into a figure."""
+    text = escape.printable(name)
+    return escape.figure(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
+
+
+def _planners(section: Section, axes: Any) -> None:
+    """The planners below the axis, upright as long as they fit."""
+    names = [_short(line.name) for line in section.played]
+    long = sum(len(name) + 2 for name in names) > 46
+    turned = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if long else {}
+    axes.set_xticks(range(len(names)), names, **turned)
+    axes.set_xlim(-0.5, len(names) - 0.5)
+    axes.grid(False, axis="x")
 
 
 def _point(
@@ -170,5 +248,10 @@ def _bound(section: Section, axes: Any) -> None:
 
 
 def _legend(axes: Any) -> None:
-    if axes.get_legend_handles_labels()[1]:
-        axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, fontsize=8, borderpad=0.2)
+    """The legend above the axes, in as many columns as fit; the figure grows with it."""
+    names = axes.get_legend_handles_labels()[1]
+    if names:
+        columns = min(3, max(1, 56 // (max(map(len, names)) + 5)))
+        rows = -(-len(names) // columns)
+        axes.figure.set_figheight(SIZE[1] + 0.17 * max(0, rows - 2))
+        axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, fontsize=8, borderpad=0.2)

@@ -39,8 +39,11 @@ def known_values(entry: Entry) -> str:
     """The optimum and the published values of a named problem, in a line."""
     parts = [f"optimum {number(entry.optimum)}"] if entry.optimum is not None else []
     parts += [f"{what} {number(value)}" for what, value in entry.known.items()]
-    if entry.published:
-        parts.append("published: " + ", ".join(f"{who} {number(value)}" for who, value in entry.published.items()))
+    if entry.publication:
+        options = ", ".join(f"{name}={value}" for name, value in entry.publication.options.items())
+        values = ", ".join(f"{who} {number(value)}" for who, value in entry.published.items())
+        budget = f" ({entry.publication.iterations} iterations)"
+        parts.append(f"published{f' with {options}' if options else ''}: {values}{budget}")
     return "; ".join(parts)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Iterable
@@ -9,92 +10,101 @@ from typing import IO, Any
 
 from rich import progress
 from rich.console import Console, RenderableType
-from rich.markup import escape
 from rich.progress import TaskID
 from rich.text import Text
 
+from gumdp import escape
 from gumdp.experiments.engines.job import Engine, Progress
 from gumdp.report.listing import number
+from gumdp.report.screen import Screen
 
-SHOWN = 12  # cells with a bar at the same time: those at work
+SHOWN = 12  # arms with a bar at the same time: those at work
 
 
-def remark(cell: Progress) -> str:
-    """The running mean of a cell's trials, with a 90 % interval."""
-    if not cell.done:
+def label(arm: Progress) -> str:
+    """What is played, on one line."""
+    return escape.printable(arm.cell.label)
+
+
+def remark(arm: Progress) -> str:
+    """The running mean of an arm's trials, with a 90 % interval."""
+    if not arm.done:
         return ""
-    error = cell.error
+    error = arm.error
     width = f" ± {1.645 * error:.2g}" if error == error else ""
-    failed = f", {cell.failed} failed" if cell.failed else ""
-    return f"mean {number(cell.mean)}{width}{failed}"
+    failed = f", {arm.failed} failed" if arm.failed else ""
+    return f"mean {number(arm.mean)}{width}{failed}"
 
 
 class PlainLines:
-    """A line for each cell that ends: for logs."""
+    """A line for each arm that ends: for logs."""
 
     def __init__(self, stream: IO[str] | None = None) -> None:
         self._stream = stream or sys.stderr
-        self._began, self._ended, self._cells = time.perf_counter(), 0, 0
+        self._began, self._ended, self._arms = time.perf_counter(), set[int](), 0
 
     def begin(self, cells: list[Progress], engine: Engine) -> None:
         """Say what is ahead."""
-        self._cells = len(cells)
-        self._ended = sum(cell.over for cell in cells)
+        self._arms = len(cells)
+        self._ended = {k for k, arm in enumerate(cells) if arm.over}
         found = sum(cell.found for cell in cells)
         trials = sum(cell.total for cell in cells)
         there = f", {found} of them there already" if found else ""
-        self.say(f"{len(cells)} cells, {trials} trials{there}; engine {engine.name}")
+        self.say(f"{len(cells)} arms, {trials} trials{there}; engine {engine.name}")
 
     def update(self, index: int, cell: Progress) -> None:
-        """Print a line if the cell is complete."""
-        if cell.over:
-            self._ended += 1
+        """Print a line if the arm is complete."""
+        if cell.over and index not in self._ended:  # trials of an arm that was given up may still come in
+            self._ended.add(index)
             spent = time.perf_counter() - self._began
-            self.say(f"[{self._ended}/{self._cells}, {spent:.0f} s] {cell.cell.label}: {remark(cell)}")
+            self.say(f"[{len(self._ended)}/{self._arms}, {spent:.0f} s] {label(cell)}: {remark(cell)}")
 
     def say(self, message: str) -> None:
-        """Print a line."""
-        print(message, file=self._stream, flush=True)
+        """Print a line; if nobody reads it any more, the run goes on without."""
+        with contextlib.suppress(OSError, ValueError):
+            print(escape.terminal(message), file=self._stream, flush=True)
 
     def end(self) -> None:
         """Nothing is left open."""
 
 
 class LiveBars:
-    """A bar a cell at work, above it a line for each that ended, below it the whole and what the machine does."""
+    """A bar an arm at work, above it a line for each that ended, below it the whole and what the machine does."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self.console = console or Console(stderr=True, highlight=False)
+        self.console = console or Screen(stderr=True)
         self._bars = _Bars(console=self.console)
         self._tasks: dict[int, TaskID] = {}
         self._counts: dict[int, int] = {}
+        self._over: set[int] = set()
         self._whole = TaskID(0)
 
     def begin(self, cells: list[Progress], engine: Engine) -> None:
         """Show the bar of the whole."""
         self._bars.engine = engine
         total, found = sum(cell.total for cell in cells), sum(cell.found for cell in cells)
-        self._whole = self._bars.add_task("[bold]all cells", total=total, completed=found, note="")
+        self._whole = self._bars.add_task("all arms", total=total, completed=found, note="")
         self._bars.start()
 
     def update(self, index: int, cell: Progress) -> None:
-        """Move the cell's bar, or replace it by a line if the cell is complete."""
+        """Move the arm's bar, or replace it by a line if the arm is complete."""
         ended = cell.done + cell.failed
         self._bars.update(self._whole, advance=ended - self._counts.get(index, 0))
         self._counts[index] = ended
-        label, note = escape(cell.cell.label), escape(remark(cell))
+        name, note = label(cell), remark(cell)
         if index not in self._tasks and not cell.over and len(self._tasks) < SHOWN:
-            self._tasks[index] = self._bars.add_task(label, total=cell.total, note="")
+            self._tasks[index] = self._bars.add_task(name, total=cell.total, note="")
         if index in self._tasks:
             self._bars.update(self._tasks[index], completed=cell.found + ended, note=note)
-        if cell.over:
+        if cell.over and index not in self._over:
+            self._over.add(index)
             if index in self._tasks:
                 self._bars.remove_task(self._tasks.pop(index))
-            self.console.print(f"[green]✓[/] {label}: {note}")
+            self.console.print(Text.assemble(("✓ ", "green"), f"{name}: {note}"))
 
     def say(self, message: str) -> None:
         """Print a line above the bars."""
-        self.console.print(f"[red]![/] {escape(message)}")
+        self.console.print(Text.assemble(("! ", "red"), escape.terminal(message)))
 
     def end(self) -> None:
         """Take the bars away; the lines stay."""
@@ -109,14 +119,15 @@ class _Bars(progress.Progress):
 
     def __init__(self, **options: Any) -> None:
         self.engine: Engine | None = None
-        text, note = progress.TextColumn("{task.description}"), progress.TextColumn("{task.fields[note]}")
+        text = progress.TextColumn("{task.description}", markup=False)
+        note = progress.TextColumn("{task.fields[note]}", markup=False)
         columns = (progress.BarColumn(30), progress.MofNCompleteColumn(), progress.TimeRemainingColumn())
         super().__init__(text, *columns, note, **options)
 
     def get_renderables(self) -> Iterable[RenderableType]:
         yield from super().get_renderables()
         if self.engine is not None:
-            doing = sorted({f"{what} {cell}" for cell, what in self.engine.doing()})
+            doing = sorted({escape.printable(f"{what} {arm}") for arm, what in self.engine.doing()})
             yield Text("; ".join(doing), style="dim", overflow="ellipsis", no_wrap=True)
 
 

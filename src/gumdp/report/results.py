@@ -1,8 +1,8 @@
-"""Stored cells with their statistics, for tables, figures and --json."""
+"""Stored arms with their statistics, for tables, figures, frames and --json."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,31 +11,41 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from gumdp import statistics
-from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.plan.arm import Cell as Arm
 from gumdp.experiments.store.store import Store
 from gumdp.report.listing import number
 from gumdp.results import Array
 
 
 @dataclass(frozen=True)
-class CellResult:
-    """A cell and the values of its trials."""
+class ArmResult:
+    """An arm and the values of its trials."""
 
-    cell: Cell
+    arm: Arm
     version: str
-    values: Array
+    numbered: Mapping[int, float] = field(repr=False)  # values by seed and trial, as ``pair_number`` has them
     seconds: float  # of all trials together
     failures: int
     _intervals: dict[tuple[float, str], tuple[float, float]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
+    def values(self) -> Array:
+        """The values of the trials, in their order."""
+        return np.array(list(self.numbered.values()), dtype=np.float64)
+
+    @property
+    def trials(self) -> int:
+        """How many there are."""
+        return len(self.numbered)
+
+    @property
     def mean(self) -> float:
         """The mean value; NaN without a trial."""
-        return float(self.values.mean()) if self.values.size else float("nan")
+        return float(self.values.mean()) if self.numbered else float("nan")
 
     def interval(self, level: float = 0.9, method: str = "bca") -> tuple[float, float]:
         """A bootstrap interval of the mean: BCa, or ``percentile`` as in the paper."""
-        if not self.values.size:
+        if not self.numbered:
             return float("nan"), float("nan")
         if (level, method) not in self._intervals:  # each is asked for by several tables and figures
             self._intervals[level, method] = statistics.bootstrap(self.values, level, method)
@@ -43,42 +53,61 @@ class CellResult:
 
     @property
     def iterations(self) -> int | None:
-        """The search budget, where the cell names one."""
-        found = self.cell.planner_options.get("iterations")
-        return int(found) if found is not None else None
+        """The search budget, where the arm names one."""
+        found = self.arm.planner_options.get("iterations")
+        return found if isinstance(found, int) else None
+
+
+def pair_number(seed: int, trial: int) -> int:
+    """Seed and trial in one number: equal ones met the same chance."""
+    return seed << 32 | trial
+
+
+def read_arms(store: Store, version: str | None = None) -> list[ArmResult]:
+    """Every arm of a store, of one version or of all."""
+    return [
+        ArmResult(
+            stored.cell,
+            stored.version,
+            {pair_number(stored.cell.seed, k): value for k, value in store.numbered(stored).items()},
+            stored.seconds,
+            stored.failures,
+        )
+        for stored in store.cells(version)
+    ]
 
 
 def read_results(
     store: Store, problem: str | None = None, planner: str | None = None, seed: int | None = None, old: bool = False
-) -> list[CellResult]:
-    """The cells of a store, of the version that ran last or with ``old`` of all, filtered by parts of names."""
+) -> list[ArmResult]:
+    """The arms of a store, of the version that ran last or with ``old`` of all, filtered by parts of names."""
     versions = store.versions()
     latest = versions[0] if versions and not old else None
     return [
-        CellResult(stored.cell, stored.version, store.values(stored), stored.seconds, stored.failures)
-        for stored in store.cells(latest)
-        if (problem is None or problem in stored.cell.problem_label)
-        and (planner is None or planner in stored.cell.planner_label)
-        and (seed is None or seed == stored.cell.seed)
+        result
+        for result in read_arms(store, latest)
+        if (problem is None or problem in result.arm.problem_label)
+        and (planner is None or planner in result.arm.planner_label)
+        and (seed is None or seed == result.arm.seed)
     ]
 
 
-def result_data(result: CellResult) -> dict[str, Any]:
-    """A cell's result as plain data."""
+def result_data(result: ArmResult) -> dict[str, Any]:
+    """An arm's result as plain data."""
     return {
-        **result.cell.plain(),
+        **result.arm.plain(),
         "version": result.version,
-        "trials": result.values.size,
+        "trials": result.trials,
         "failures": result.failures,
         "mean": result.mean,
         "ci90": result.interval(),
-        "std": float(np.std(result.values, ddof=1)) if result.values.size > 1 else None,
+        "std": float(np.std(result.values, ddof=1)) if result.trials > 1 else None,
         "seconds": result.seconds,
     }
 
 
-def result_table(results: Iterable[CellResult]) -> RenderableType:
-    """Cells with their means and intervals, for people."""
+def result_table(results: Iterable[ArmResult]) -> RenderableType:
+    """Arms with their means and intervals, for people."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("problem", style="cyan", no_wrap=True)
     table.add_column("planner", overflow="fold")
@@ -86,9 +115,9 @@ def result_table(results: Iterable[CellResult]) -> RenderableType:
         table.add_column(name, justify="right", no_wrap=True)
     for r in results:
         low, high = r.interval()
-        each = f"{r.seconds / r.values.size:.2g}" if r.values.size else "–"
+        each = f"{r.seconds / r.trials:.2g}" if r.trials else "–"
         table.add_row(
-            r.cell.problem_label, r.cell.planner_label, str(r.cell.seed), str(r.values.size), number(r.mean),
-            f"[{number(low)}, {number(high)}]".replace("[", "\\["), each, str(r.failures or "–"),
+            r.arm.problem_label, r.arm.planner_label, str(r.arm.seed), str(r.trials), number(r.mean),
+            f"[{number(low)}, {number(high)}]", each, str(r.failures or "–"),
         )  # fmt: skip
     return table

@@ -1,19 +1,25 @@
-"""What a folder of results says, put in order for tables, figures and the page."""
+"""What a folder of results says, read once and put in order for tables, figures and the page."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import contextlib
+import itertools
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.plan.arm import Cell as Arm
 from gumdp.experiments.store.store import Store
-from gumdp.report.published import Published, published
-from gumdp.report.results import CellResult
-from gumdp.run.compare import Comparison, compare
-from gumdp.zoo.registry import Entry, entries
+from gumdp.report.comparisons import Pair, compare_all
+from gumdp.report.published import ROWS, published_for
+from gumdp.report.results import ArmResult, read_arms
+from gumdp.report.study import Study, read_study
+from gumdp.zoo.registry import Entry, Published, entries, paper_settings
 
 NAMES = {"random": "random", "solver": "solver", "mcts-paper": "MCTS.paper()", "mcts": "MCTS()", "greedy": "greedy"}
 
@@ -24,19 +30,27 @@ class Line:
 
     planner: str
     name: str  # for people, without the budget
-    results: tuple[CellResult, ...]
-    numbered: dict[int, float] = field(repr=False)  # of the largest budget: values by (seed and) trial
+    options: Mapping[str, Any]  # without the budget
+    results: tuple[ArmResult, ...]
+    place: int = 0  # among the planners of the story
+    own: int | None = None  # among those that the paper does not have: it decides the colour
 
     @property
-    def best(self) -> CellResult:
+    def best(self) -> ArmResult:
         """The result of the largest budget: what tables show."""
         return self.results[-1]
 
     @property
-    def curve(self) -> list[CellResult]:
+    def curve(self) -> list[ArmResult]:
         """The results by budget, if there are several."""
-        found = [result for result in self.results if result.iterations is not None and result.values.size]
+        found = [result for result in self.results if result.iterations is not None and result.trials]
         return found if len(found) > 1 else []
+
+    @property
+    def published(self) -> tuple[ArmResult, Published] | None:
+        """The result that was got in exactly the paper's way, with what the paper reports for it."""
+        found = [(result, theirs) for result in self.results if (theirs := published_for(result.arm))]
+        return found[-1] if found and found[-1][0].trials else None
 
 
 @dataclass(frozen=True)
@@ -45,38 +59,25 @@ class Section:
 
     label: str
     problem: str
-    entry: Entry | None
+    summary: str  # in a few words
     lines: tuple[Line, ...]
     bound: dict[str, Any] | None
 
     @property
-    def title(self) -> str:
-        """The problem in a few words."""
-        return self.entry.summary if self.entry else self.label
+    def played(self) -> list[Line]:
+        """The lines that have trials."""
+        return [line for line in self.lines if line.best.trials]
 
     def line(self, planner: str) -> Line | None:
         """The line of a planner, by its name."""
-        return next((line for line in self.lines if line.planner == planner and line.best.values.size), None)
-
-    def published(self, line: Line) -> Published | None:
-        """What the paper reports for the planner of ``line``, if it has this problem."""
-        return published(self.problem, line.planner)
-
-    def comparison(self, a: str, b: str) -> Comparison | None:
-        """Planner a against planner b over the trials that both have played; None with fewer than two."""
-        x, y = self.line(a), self.line(b)
-        if x is None or y is None:
-            return None
-        common = sorted(set(x.numbered) & set(y.numbered))
-        return compare([x.numbered[k] for k in common], [y.numbered[k] for k in common]) if len(common) > 1 else None
+        return next((line for line in self.played if line.planner == planner), None)
 
     @property
     def gap(self) -> tuple[Line, float, float] | None:
         """(the best line, the upper end of its interval, the gap to the lower bound), where there is a bound."""
-        lines = [line for line in self.lines if line.best.values.size]
-        if self.bound is None or not lines:
+        if self.bound is None or not self.played:
             return None
-        best = min(lines, key=lambda line: line.best.mean)
+        best = min(self.played, key=lambda line: line.best.mean)
         upper = best.best.interval()[1]
         return best, upper, upper - float(self.bound["value"])
 
@@ -87,29 +88,41 @@ class Story:
 
     folder: Path
     version: str
+    study: Study
     sections: tuple[Section, ...]
     runs: tuple[dict[str, Any], ...]
     failures: tuple[str, ...]
 
     @property
+    def title(self) -> str:
+        """What the study is called: by those who made it, or else as its folder is."""
+        return self.study.title or f"Results in {self.folder.resolve().name}"
+
+    @property
     def paper(self) -> bool:
         """Whether there is something that the paper reports too."""
-        return any(section.published(line) for section in self.sections for line in section.lines)
+        return any(line.published for section in self.sections for line in section.lines)
+
+    @property
+    def results(self) -> list[ArmResult]:
+        """Every result."""
+        return [result for section in self.sections for line in section.lines for result in line.results]
 
     @property
     def trials(self) -> int:
         """Trials in all."""
-        return sum(r.values.size for section in self.sections for line in section.lines for r in line.results)
+        return sum(result.trials for result in self.results)
 
     @property
-    def seconds(self) -> float:
-        """Core seconds that the trials took, without compiling."""
-        return sum(r.seconds for section in self.sections for line in section.lines for r in line.results)
+    def planners(self) -> list[str]:
+        """The name of every line, once, in order."""
+        lines = sorted((line for section in self.sections for line in section.lines), key=lambda line: line.place)
+        return list(dict.fromkeys(line.name for line in lines))
 
-    @property
-    def planners(self) -> list[tuple[str, str]]:
-        """(planner, name) of every line, once, in order."""
-        return list({line.name: (line.planner, line.name) for s in self.sections for line in s.lines}.values())
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        """Every candidate against the baseline, on every problem that both have played."""
+        return compare_all(self.study, self.sections)
 
 
 def read_story(folder: str | Path) -> Story:
@@ -117,66 +130,131 @@ def read_story(folder: str | Path) -> Story:
     with Store.read(folder) as store:
         versions = store.versions()
         latest = versions[0] if versions else ""
+        runs = tuple(_sound(run) for run in store.runs() if run["version"] == latest)
+        study = read_study(runs)
+        groups: dict[str, list[ArmResult]] = {}
+        for result in read_arms(store, latest):
+            groups.setdefault(_key(result.arm.problem, result.arm.problem_options), []).append(result)
         known = {entry.name: entry for entry in entries()}
-        groups: dict[str, dict[str, list[tuple[CellResult, dict[int, float]]]]] = {}
-        problems: dict[str, str] = {}
-        for stored in store.cells(latest):
-            result = CellResult(stored.cell, stored.version, store.values(stored), stored.seconds, stored.failures)
-            problems[stored.cell.problem_label] = stored.cell.problem
-            lines = groups.setdefault(stored.cell.problem_label, {})
-            lines.setdefault(line_name(stored.cell), []).append((result, store.numbered(stored)))
-        sections = tuple(
-            Section(
-                label, problems[label], known.get(problems[label]), _lines(lines), store.finding("bound", label, latest)
-            )
-            for label, lines in groups.items()
-        )
+        sections = [_section(store, latest, study, known, results) for results in groups.values()]
         failed: dict[tuple[str, str], list[int]] = {}
         for stored, trial, text in store.failures():
             if stored.version == latest:
                 failed.setdefault((stored.cell.label, text), []).append(trial)
-        runs = tuple(run for run in store.runs() if run["version"] == latest)
     failures = tuple(_failure(label, text, trials) for (label, text), trials in failed.items())
-    return Story(Path(folder), latest, _in_order(sections), runs, failures)
+    return Story(Path(folder), latest, study, _in_order(sections, study), runs, failures)
+
+
+def _sound(run: dict[str, Any]) -> dict[str, Any]:
+    """A run with facts of the kinds that they should be: a stranger's folder may have others."""
+    machine = run["machine"] if isinstance(run["machine"], dict) else {}
+    packages = machine.get("packages")
+    seconds = run["seconds"] if isinstance(run["seconds"], int | float) else None
+    machine = {**machine, "packages": packages if isinstance(packages, dict) else {}}
+    return {**run, "machine": machine, "seconds": seconds, "command": str(run["command"])}
+
+
+def line_name(arm: Arm) -> str:
+    """The planner for people, without its budget."""
+    inside = ", ".join(f"{k}={_shown(v)}" for k, v in _unbudgeted(arm).items())
+    name = NAMES.get(arm.planner, arm.planner)
+    return f"{name.removesuffix('()')}({inside})" if inside else name
+
+
+def _shown(value: Any) -> str:
+    """An option's value; words stand as they are, other text in quotes, so that what differs looks different."""
+    plain = isinstance(value, str) and re.fullmatch(
+        r"(?!(true|false|none|null|nan|inf)$)[A-Za-z_][\w./-]*", value, re.I
+    )
+    return value if plain else json.dumps(value, default=repr)
+
+
+def _unbudgeted(arm: Arm) -> dict[str, Any]:
+    return {k: v for k, v in arm.planner_options.items() if k != "iterations"}
+
+
+def _key(name: str, options: Mapping[str, Any]) -> str:
+    """Equal for equal settings and for those alone: 1 and "1" differ."""
+    return json.dumps([name, options], sort_keys=True, default=repr)
+
+
+def _section(store: Store, version: str, study: Study, known: Mapping[str, Entry], results: list[ArmResult]) -> Section:
+    arm = results[0].arm
+    summary = study.problems.get(arm.problem) or (known[arm.problem].summary if arm.problem in known else "")
+    return Section(arm.problem_label, arm.problem, summary, _lines(results), _bound(store, arm, version))
+
+
+def _bound(store: Store, arm: Arm, version: str) -> dict[str, Any] | None:
+    """The lower bound of the arm's problem, if one was found."""
+    with contextlib.suppress(UnicodeEncodeError):  # a label that no store can have
+        bound = store.finding("bound", arm.problem_label, version)
+        value = bound.get("value") if isinstance(bound, dict) else None
+        return bound if isinstance(value, int | float) and math.isfinite(value) else None
+    return None
+
+
+def _lines(results: list[ArmResult]) -> tuple[Line, ...]:
+    groups: dict[str, list[ArmResult]] = {}
+    seen: dict[tuple[str, int], int] = {}
+    for result in results:
+        arm = result.arm
+        # Two arms that look the same are of a file that changed between them: they are not put together.
+        same = _key(arm.planner, arm.planner_options), arm.seed
+        seen[same] = seen.get(same, 0) + 1
+        groups.setdefault(f"{seen[same]} {_key(arm.planner, _unbudgeted(arm))}", []).append(result)
+    lines = []
+    for key, found in groups.items():
+        by_budget: dict[int, list[ArmResult]] = {}
+        for result in found:
+            by_budget.setdefault(result.iterations or 0, []).append(result)
+        arm, time = found[0].arm, int(key.split()[0])
+        name = line_name(arm) + (f", file no. {time}" if time > 1 else "")
+        merged = tuple(_merge(by_budget[budget]) for budget in sorted(by_budget))
+        lines.append(Line(arm.planner, name, _unbudgeted(arm), merged))
+    return tuple(lines)
+
+
+def _merge(results: list[ArmResult]) -> ArmResult:
+    """One result of the arms that differ in their seed alone."""
+    numbered = {pair: value for result in results for pair, value in result.numbered.items()}
+    seconds, failures = sum(r.seconds for r in results), sum(r.failures for r in results)
+    return ArmResult(results[0].arm, results[0].version, numbered, seconds, failures)
+
+
+def _in_order(sections: list[Section], study: Study) -> tuple[Section, ...]:
+    """Problems and planners as the study lists them, or as the paper does; each planner with its place."""
+    problems = list(study.problems) or [entry.name for entry in paper_settings()]
+    planners = list(study.planners) or list(NAMES)
+    every = [line for section in sections for line in section.lines]
+    names = dict.fromkeys(line.name for line in sorted(every, key=lambda line: _rank(planners, line.planner)))
+    places = {name: k for k, name in enumerate(names)}
+    others = dict.fromkeys(name for name in names if any(line.name == name and not _plain(line) for line in every))
+    owns = {name: k for k, name in enumerate(others)}
+    placed, labels = [], set[str]()
+    for section in sorted(sections, key=lambda section: _rank(problems, section.problem)):
+        found = [replace(line, place=places[line.name], own=owns.get(line.name)) for line in section.lines]
+        lines = sorted(found, key=lambda line: line.place)
+        label = next(text for text in _numbered(section.label) if text not in labels)
+        labels.add(label)
+        placed.append(replace(section, label=label, lines=tuple(lines)))
+    return tuple(placed)
+
+
+def _plain(line: Line) -> bool:
+    """Whether the paper has this planner."""
+    return line.planner in ROWS and not line.options
+
+
+def _numbered(label: str) -> Iterator[str]:
+    """The label, then with a number: two problems that print alike keep apart."""
+    yield label
+    yield from (f"{label} ({k})" for k in itertools.count(2))
+
+
+def _rank(order: list[str], name: str) -> int:
+    return order.index(name) if name in order else len(order)
 
 
 def _failure(label: str, text: str, trials: list[int]) -> str:
     numbers = ", ".join(map(str, trials[:5])) + (f" and {len(trials) - 5} more" if len(trials) > 5 else "")
     return f"{label}, trial{'s' if len(trials) > 1 else ''} {numbers}: {text}"
-
-
-def line_name(cell: Cell) -> str:
-    """The planner for people, without its budget."""
-    options = {k: v for k, v in cell.planner_options.items() if k != "iterations"}
-    inside = ", ".join(f"{k}={v}" for k, v in options.items())
-    name = NAMES.get(cell.planner, cell.planner)
-    return f"{name.removesuffix('()')}({inside})" if inside else name
-
-
-def _lines(groups: dict[str, list[tuple[CellResult, dict[int, float]]]]) -> tuple[Line, ...]:
-    lines = []
-    for name, found in groups.items():
-        by_budget: dict[int, list[tuple[CellResult, dict[int, float]]]] = {}
-        for result, numbered in found:
-            by_budget.setdefault(result.iterations or 0, []).append((result, numbered))
-        merged = [_merge(by_budget[budget]) for budget in sorted(by_budget)]
-        lines.append(Line(found[0][0].cell.planner, name, tuple(m[0] for m in merged), merged[-1][1]))
-    order = list(NAMES)
-    return tuple(sorted(lines, key=lambda line: order.index(line.planner) if line.planner in order else len(order)))
-
-
-def _merge(cells: list[tuple[CellResult, dict[int, float]]]) -> tuple[CellResult, dict[int, float]]:
-    """One result of the cells that differ in their seed alone; trials are numbered by (seed, trial) in one number."""
-    first = cells[0][0]
-    numbered = {result.cell.seed << 32 | k: value for result, values in cells for k, value in values.items()}
-    values = np.concatenate([result.values for result, _ in cells])
-    seconds, failures = sum(r.seconds for r, _ in cells), sum(r.failures for r, _ in cells)
-    return CellResult(first.cell, first.version, values, seconds, failures), numbered
-
-
-def _in_order(sections: tuple[Section, ...]) -> tuple[Section, ...]:
-    """Sections in the order of the zoo's own list of the paper's settings, others as they came."""
-    from gumdp.experiments.plan.paper import SETTINGS
-
-    order = list(SETTINGS)
-    return tuple(sorted(sections, key=lambda s: order.index(s.problem) if s.problem in order else len(order)))

@@ -1,87 +1,22 @@
-"""Tables of results, as Markdown, LaTeX and HTML."""
+"""The tables that results give."""
 
 from __future__ import annotations
 
-import html
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 
+from gumdp.report.comparisons import RULE as CLEARLY
+from gumdp.report.comparisons import Pair
 from gumdp.report.listing import number
-from gumdp.report.published import ROWS, published
-from gumdp.report.results import CellResult
+from gumdp.report.published import ROWS, RULE, published
+from gumdp.report.results import ArmResult
+from gumdp.report.sheet import Item, Row, Sheet
 from gumdp.report.story import NAMES, Line, Section, Story
+from gumdp.zoo.registry import Published
 
-MARKS = {"agrees": "=", "lower": "↓", "higher": "↑"}
+WIDEST = 5  # planners that get a column each
 LEGEND = "= agrees, ↓ ours is lower (better), ↑ ours is higher"
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """A table of words: a title, a heading and rows. The first column is text, the others are numbers. A cell may have
-    a second line, for what belongs to its number."""
-
-    name: str  # of files
-    title: str
-    heading: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    legend: str = ""
-
-    def markdown(self) -> str:
-        """The table for a README.
-
-        >>> print(Sheet("a", "A", ("x", "y"), (("1", "2"),)).markdown())
-        | x | y |
-        |:--|--:|
-        | 1 | 2 |
-        """
-        lines = [self.heading, *self.rows]
-        text = [
-            "| " + " | ".join(cell.replace("|", "\\|").replace("\n", "<br>") for cell in line) + " |" for line in lines
-        ]
-        text.insert(1, "|:--" + "|--:" * (len(self.heading) - 1) + "|")
-        return "\n".join(text)
-
-    def latex(self) -> str:
-        """The table for a paper; needs booktabs."""
-        body = [" & ".join(map(_tex, line)) + r" \\" for line in (self.heading, *self.rows)]
-        columns = "l" + "r" * (len(self.heading) - 1)
-        return "\n".join(
-            [
-                f"% {self.title}",
-                rf"\begin{{tabular}}{{{columns}}}",
-                r"\toprule",
-                body[0],
-                r"\midrule",
-                *body[1:],
-                r"\bottomrule",
-                r"\end{tabular}",
-                "",
-            ]
-        )
-
-    def html(self) -> str:
-        """The table for a page."""
-        head = "".join(f"<th scope=col>{html.escape(cell)}</th>" for cell in self.heading)
-        rows = "".join(f"<tr>{''.join(_cell(k, cell) for k, cell in enumerate(row))}</tr>\n" for row in self.rows)
-        return f"<table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>"
-
-
-def _cell(k: int, text: str) -> str:
-    first, line, second = html.escape(text).partition("\n")
-    for verdict, mark in MARKS.items():
-        if first.endswith(f" {mark}"):
-            first = f'{first[:-1]}<span class="{verdict}" title="{verdict}">{mark}</span>'
-    content = first + (f"<br><small>{second}</small>" if line else "")
-    return f"<th scope=row>{content}</th>" if k == 0 else f"<td>{content}</td>"
-
-
-TEX = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "±": r"$\pm$", "−": "$-$", "·": r"$\cdot$", "↓": r"$\downarrow$",
-       "↑": r"$\uparrow$", "–": "--", "×": r"$\times$", "≥": r"$\ge$", "≤": r"$\le$"}  # fmt: skip
-
-
-def _tex(text: str) -> str:
-    lines = ["".join(TEX.get(letter, letter) for letter in line) for line in text.split("\n")]
-    return lines[0] if len(lines) == 1 else r"\shortstack[r]{" + r"\\".join(lines) + "}"
 
 
 def digits(values: list[float], width: float) -> list[str]:
@@ -90,15 +25,15 @@ def digits(values: list[float], width: float) -> list[str]:
     >>> digits([0.08937, 0.05306], 0.05)
     ['0.089', '0.053']
     """
-    if not width > 0.0:
+    if not (width > 0.0 and math.isfinite(width)):
         return [number(value) for value in values]
     decimals = min(5, max(0, 1 - math.floor(math.log10(width))))
     return [f"{value:.{decimals}f}" for value in values]
 
 
-def with_interval(result: CellResult, method: str = "bca") -> str:
+def with_interval(result: ArmResult, method: str = "bca") -> str:
     """A mean and its 90 % interval."""
-    if not result.values.size:
+    if not result.trials:
         return "–"
     low, high = result.interval(0.9, method)
     mean, *ends = digits([result.mean, low, high], (high - low) / 2)
@@ -108,38 +43,40 @@ def with_interval(result: CellResult, method: str = "bca") -> str:
 def sheets(story: Story) -> list[Sheet]:
     """Every table that the results give."""
     found = [published_table(story) if story.paper else None, means_table(story)]
-    found += [gap_table(story), comparison_table(story), time_table(story)]
+    found += [comparison_table(story), gap_table(story), time_table(story)]
     return [sheet for sheet in found if sheet is not None and sheet.rows]
 
 
 def published_table(story: Story) -> Sheet:
     """Table 1: ours with the paper's percentile intervals, above the published values, with a mark for agreement."""
-    columns = [(planner, NAMES[planner]) for planner in ROWS]
-    rows = []
+    rows: list[Row] = []
     for section in story.sections:
-        if not any(section.published(line) for line in section.lines):
-            continue
-        cells = []
-        for planner, name in columns:
-            line = next((line for line in section.lines if line.name == name and line.best.values.size), None)
-            theirs = section.published(line) if line else None
-            if line is None or theirs is None:
-                cells.append(f"–\n{published(section.problem, planner) or ''}")
-                continue
-            mark = MARKS[theirs.verdict(line.best.interval(0.9, "percentile"))]
-            cells.append(f"{with_interval(line.best, 'percentile')} {mark}\n{theirs}")
-        rows.append((_label(section), *cells, _bound(section)))
-    sizes = sorted({line.best.values.size for s in story.sections for line in s.lines if line.best.values.size})
+        if any(line.published for line in section.lines):
+            plain = {line.planner: line for line in section.played if not line.options}
+            items = [_beside(section, planner, plain.get(planner)) for planner in ROWS]
+            rows.append((_label(section), *items, _bound(section)))
+    sizes = sorted({result.trials for result in story.results if result.trials})
     ours = f"Ours ({_range(sizes)} trials) with 90 % percentile intervals as in the paper; below, the published value."
-    legend = f"{ours} {LEGEND}."
-    heading = ("setting", *(name for _, name in columns), "no policy is below")
-    return Sheet("table1", "Ours and the paper's Table 1", heading, tuple(rows), legend)
+    heading = ("setting", *(NAMES[planner] for planner in ROWS), "no policy is below")
+    return Sheet("table1", "Ours and the paper's Table 1", heading, tuple(rows), f"{ours} {LEGEND}.", RULE)
 
 
-def _label(section: Section) -> str:
+def _beside(section: Section, planner: str, line: Line | None) -> Item:
+    """Ours above the published value, if it was published for exactly this."""
+    if line is None:
+        return Item("–", str(published(section.problem, planner) or ""))
+    if line.published is None:
+        budget = line.best.iterations
+        return Item(with_interval(line.best, "percentile"), f"{budget} iterations" if budget else "")
+    result, theirs = line.published
+    verdict = theirs.verdict(result.interval(0.9, "percentile"))
+    return Item(with_interval(result, "percentile"), str(theirs), verdict)
+
+
+def _label(section: Section) -> Item:
     """The problem, with what makes it different on a second line."""
     rest = section.label.removeprefix(section.problem)
-    return f"{section.problem}\n{rest}" if rest else section.label
+    return Item(section.problem, rest)
 
 
 def _bound(section: Section) -> str:
@@ -147,28 +84,74 @@ def _bound(section: Section) -> str:
 
 
 def _range(numbers: list[int]) -> str:
-    return f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+    return "no" if not numbers else f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
 
 
 def means_table(story: Story) -> Sheet:
-    """A row for each problem, a column for each planner, with BCa intervals, and the lower bound."""
-    names = [name for _, name in story.planners]
-    rows = []
+    """A row for each problem, a column for each planner, with BCa intervals, the least mean bold, the lower bound."""
+    names, bounds = story.planners, any(section.bound for section in story.sections)
+    rows: list[Row] = []
     for section in story.sections:
-        by_name = {line.name: line for line in section.lines}
-        cells = [with_interval(by_name[name].best) if name in by_name else "–" for name in names]
-        rows.append((_label(section), *cells, _bound(section)))
-    legend = f"Means with 90 % BCa bootstrap intervals; lower is better.{_budgets(story)}"
-    return Sheet("means", "Means of all planners", ("problem", *names, "lower bound"), tuple(rows), legend)
+        by_name = {line.name: line for line in section.played}
+        least = min((line.best.mean for line in section.played), default=math.nan)
+        items = [_mean(by_name.get(name), least if len(by_name) > 1 else math.nan) for name in names]
+        rows.append((_label(section), *items, *([_bound(section)] if bounds else [])))
+    legend = f"Means with 90 % BCa bootstrap intervals; lower is better, the least is bold.{_budgets(story)}"
+    heading = ("problem", *names, *(["lower bound"] if bounds else []))
+    return _readable(Sheet("means", "Means of all planners", heading, tuple(rows), legend), story)
+
+
+def _mean(line: Line | None, least: float) -> Item:
+    if line is None:
+        return Item("–")
+    best = math.isclose(line.best.mean, least, rel_tol=1e-12, abs_tol=1e-15)
+    return Item(with_interval(line.best), best=best)
+
+
+def comparison_table(story: Story) -> Sheet:
+    """Every candidate against the baseline, trial by trial under common random numbers."""
+    pairs = story.pairs
+    baselines = list(dict.fromkeys(pair.baseline.name for pair in pairs))
+    several = len({pair.candidate.name for pair in pairs}) > 1
+    rows = tuple(_pair_row(pair, several) for pair in pairs)
+    candidates = ["candidate"] if several else []
+    heading = ("problem", *candidates, "in words", "difference, 90 % interval", "effect", "lower in", "pairs")
+    who = "Each candidate" if several or not pairs else pairs[0].candidate.name
+    against = " and ".join(baselines)
+    legend = (
+        f"{who} against {against} on the same random numbers: the result in words, the mean difference with a BCa "
+        "interval (negative: better), the effect size (Cohen's d of the pairs), and the share of the trials in which "
+        f"the candidate is lower (ties count half).{_sides(pairs)}"
+    )
+    title = f"{'All' if several or not pairs else pairs[0].candidate.name} against {against}"
+    return Sheet("comparison", title, heading, rows, legend, CLEARLY)
+
+
+def _pair_row(pair: Pair, several: bool) -> Row:
+    c = pair.comparison
+    low, high = c.interval
+    mean, *ends = (
+        text if text[0] == "-" else f"+{text}" for text in digits([c.difference, low, high], (high - low) / 2)
+    )
+    interval = f"{mean} [{ends[0]}, {ends[1]}]".replace("-", "−")
+    effect = f"{c.effect:+.2f}".replace("-", "−") if math.isfinite(c.effect) else "–"
+    words = Item(pair.words, verdict={"better": "lower", "worse": "higher"}.get(pair.clear, ""))
+    names = [pair.candidate.name] if several else []
+    return (_label(pair.section), *names, words, interval, effect, f"{100 * c.wins:.0f} %", str(c.trials))
+
+
+def _sides(pairs: Sequence[Pair]) -> str:
+    budgets = sorted({side.iterations for pair in pairs for side in pair.sides if side.iterations})
+    return f" Searches at {' and '.join(map(str, budgets))} iterations per decision." if budgets else ""
 
 
 def gap_table(story: Story) -> Sheet:
     """How far the best planner can be from the optimum."""
-    rows = []
+    rows: list[Row] = []
     for section in story.sections:
         if section.gap is not None and section.bound is not None:
             best, upper, gap = section.gap
-            by = str(section.bound["method"])
+            by = str(section.bound.get("method", ""))
             rows.append((_label(section), _bound(section), by, best.name, number(upper), number(gap)))
     heading = ("problem", "no policy is below", "by", "best planner", "its mean is at most", "certified gap")
     legend = (
@@ -178,46 +161,39 @@ def gap_table(story: Story) -> Sheet:
     return Sheet("gaps", "Certified gaps", heading, tuple(rows), legend)
 
 
-def comparison_table(story: Story) -> Sheet:
-    """Ours against the paper's search, trial by trial under common random numbers."""
-    rows = []
-    for section in story.sections:
-        c = section.comparison("mcts", "mcts-paper")
-        if c is not None:
-            low, high = c.interval
-            interval = f"{c.difference:+.3g} [{low:+.3g}, {high:+.3g}]".replace("-", "−")
-            effect, p = f"{c.effect:+.2f}".replace("-", "−"), f"{c.p_better:.2g}"
-            rows.append((_label(section), str(c.trials), interval, effect, f"{100 * c.improvement:.0f} %", p))
-    heading = ("problem", "pairs", "difference, 90 % interval", "effect size", "probability of improvement", "p")
-    legend = (
-        "MCTS() minus MCTS.paper() on the same random numbers: BCa interval of the mean difference, Cohen's d of the "
-        "pairs, the probability that a trial is lower, and the one-sided p-value of a paired t-test for lower."
-    )
-    return Sheet("comparison", "MCTS() against MCTS.paper()", heading, tuple(rows), legend)
-
-
 def time_table(story: Story) -> Sheet:
     """What a trial costs."""
-    names = [name for _, name in story.planners]
-    rows = []
+    names = story.planners
+    rows: list[Row] = []
     for section in story.sections:
-        each = {line.name: line.best.seconds / line.best.values.size for line in section.lines if line.best.values.size}
+        each = {line.name: line.best.seconds / line.best.trials for line in section.played}
         rows.append((_label(section), *(f"{each[name]:.2g}" if name in each else "–" for name in names)))
     legend = f"Of one core; compiling is not counted.{_budgets(story)}"
-    return Sheet("times", "Seconds a trial", ("problem", *names), tuple(rows), legend)
+    return _readable(Sheet("times", "Seconds a trial", ("problem", *names), tuple(rows), legend), story)
+
+
+def _readable(sheet: Sheet, story: Story) -> Sheet:
+    """The table with a row for each problem; with a row for each planner where they are many, so that it fits."""
+    if len(story.planners) <= max(WIDEST, len(story.sections)):
+        return sheet
+    heading = ("planner", *(section.label for section in story.sections))
+    columns = zip(*sheet.rows, strict=True)
+    next(columns)
+    rows = tuple((name, *column) for name, column in zip(sheet.heading[1:], columns, strict=True))
+    return replace(sheet, heading=heading, rows=rows)
 
 
 def _budgets(story: Story) -> str:
     found = sorted({line.best.iterations for s in story.sections for line in s.lines if line.best.iterations})
-    return f" Searches at {' and '.join(map(str, found))} iterations a decision." if found else ""
+    return f" Searches at {' and '.join(map(str, found))} iterations per decision." if found else ""
 
 
-def verdicts(story: Story) -> list[tuple[Section, Line, str]]:
-    """Every comparison with the paper: (section, line, agrees | lower | higher)."""
+def verdicts(story: Story) -> list[tuple[Section, Line, Published, str]]:
+    """Every comparison with the paper: (section, line, what the paper has, agrees | lower | higher)."""
     found = []
     for section in story.sections:
         for line in section.lines:
-            theirs = section.published(line)
-            if theirs is not None and line.best.values.size:
-                found.append((section, line, theirs.verdict(line.best.interval(0.9, "percentile"))))
+            if line.published is not None:
+                result, theirs = line.published
+                found.append((section, line, theirs, theirs.verdict(result.interval(0.9, "percentile"))))
     return found

@@ -11,6 +11,9 @@ from gumdp import statistics
 from gumdp.errors import GumdpError, check_float
 from gumdp.results import Array, Evaluation
 
+ROUNDING = 1e-12  # differences below this share of the values are rounding errors: ties
+CLEAR = 0.05  # p-values below this count as evidence
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -22,10 +25,11 @@ class Comparison:
     effect: float  # Cohen's d of paired values: the mean difference in standard deviations of the differences
     wins: float  # share of trials in which a is lower than b, ties counted half
     improvement: float  # probability that a trial of a is lower than an independent one of b, ties counted half
-    p_better: float  # one-sided: how likely so low a mean is if a is not better than b
-    p_worse: float  # one-sided: how likely so high a mean is if a is not worse than b
+    p_better: float  # one-sided p-value against "a is not better than b": small if a is better
+    p_worse: float  # one-sided p-value against "a is not worse than b": small if a is worse
     trials: int
     correlation: float  # of the paired values: what common random numbers gain; NaN where a side is constant
+    test: str = "paired t"  # what the p-values are of: a sign test where all differences are equal
     differences: Array = field(repr=False, compare=False, default_factory=lambda: np.zeros(0))
 
     def p_not_worse(self, margin: float = 0.0) -> float:
@@ -38,20 +42,43 @@ class Comparison:
         """
         return _t_test(self.differences - check_float("margin", margin, 0.0), "less")
 
+    @property
+    def p(self) -> float:
+        """The two-sided p-value: how likely so large a difference is, either way, if a and b are equally good."""
+        return min(1.0, 2.0 * min(self.p_better, self.p_worse))
+
+    @property
+    def verdict(self) -> str:
+        """The result in words, for this comparison alone.
+
+        >>> compare([0.1, 0.2, 0.3, 0.1], [0.2, 0.4, 0.4, 0.2]).verdict
+        'better, p = 0.015 (paired t)'
+        """
+        return in_words(self, self.p)
+
     def __str__(self) -> str:
         low, high = self.interval
         return (
-            f"difference {self.difference:+.4g}, {100 * self.level:g} % interval [{low:+.4g}, {high:+.4g}], "
-            f"effect {self.effect:+.3g}, lower in {100 * self.wins:.3g} % of {self.trials} trials, "
-            f"p(better) {self.p_better:.3g}"
+            f"{self.verdict}: difference {self.difference:+.4g}, {100 * self.level:g} % interval "
+            f"[{low:+.4g}, {high:+.4g}], effect {self.effect:+.3g}, lower in {100 * self.wins:.3g} % of "
+            f"{self.trials} trials"
         )
+
+
+def in_words(comparison: Comparison, p: float) -> str:
+    """``better``, ``worse`` or no clear difference, with the p-value that this rests on."""
+    if comparison.difference == 0.0:
+        return "no difference"
+    word = "better" if comparison.difference < 0.0 else "worse"
+    return f"{word if p < CLEAR else 'no clear difference'}, p = {p:.2g} ({comparison.test})"
 
 
 def compare(a: Any, b: Any, level: float = 0.9) -> Comparison:
     """Compare the values of two planners in the same trials of the same seed, or two evaluations.
 
     The interval is a BCa bootstrap of the mean difference, the tests are paired t-tests, ``improvement`` comes from
-    the Mann–Whitney statistic: all of them SciPy's.
+    the Mann–Whitney statistic: all of them SciPy's. Differences that are rounding errors count as ties. Where all
+    differences are equal there is no spread to test with, and a sign test takes the place of the t-test.
 
     >>> result = compare([0.1, 0.2, 0.3, 0.1], [0.2, 0.4, 0.3, 0.3])
     >>> result.difference, result.wins
@@ -61,7 +88,7 @@ def compare(a: Any, b: Any, level: float = 0.9) -> Comparison:
 
     x, y = _paired(a, b)
     level = check_float("level", level, 0.0, 1.0)
-    d = x - y
+    d = _differences(x, y)
     spread = float(d.std(ddof=1)) if d.size > 1 else 0.0
     mean = float(d.mean())
     moving = min(np.ptp(x), np.ptp(y)) > 0.0
@@ -76,6 +103,7 @@ def compare(a: Any, b: Any, level: float = 0.9) -> Comparison:
         p_worse=_t_test(d, "greater"),
         trials=d.size,
         correlation=float(np.corrcoef(x, y)[0, 1]) if moving else float("nan"),
+        test="paired t" if np.ptp(d) > 0.0 else "sign test",
         differences=d,
     )
 
@@ -95,13 +123,19 @@ def _paired(a: Any, b: Any) -> tuple[Array, Array]:
     return x, y
 
 
+def _differences(x: Array, y: Array) -> Array:
+    """x - y, with exact zeros for ties and no spread where there is none but that of rounding."""
+    d = x - y
+    least = ROUNDING * max(float(np.abs(x).max()), float(np.abs(y).max())) + 1e-15
+    d[np.abs(d) <= least] = 0.0
+    return np.full_like(d, np.median(d)) if np.ptp(d) <= least else d
+
+
 def _t_test(d: Array, alternative: str) -> float:
-    """The p-value of the mean of ``d`` against 0; 0.5 where there is no evidence either way, from one trial."""
+    """The p-value of the mean of ``d`` against 0; 0.5 where there is no evidence either way."""
     from scipy import stats
 
-    if d.size == 1:
-        return 0.5
-    if np.ptp(d) == 0.0:  # no spread: the mean is known, as far as these trials can tell
+    if np.ptp(d) == 0.0:  # the sign test: n equal coins
         side = -d[0] if alternative == "less" else d[0]
-        return 0.0 if side > 0.0 else 1.0 if side < 0.0 else 0.5
+        return 0.5**d.size if side > 0.0 else 1.0 if side < 0.0 and d.size > 1 else 0.5
     return float(stats.ttest_1samp(d, 0.0, alternative=alternative).pvalue)

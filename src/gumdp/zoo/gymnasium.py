@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import gumdp
-from gumdp.zoo.registry import Entry, register
+from gumdp.zoo.registry import Entry, Publication, Published, register
 
 if TYPE_CHECKING:
     from gumdp.problem import Problem
 
 DISCOUNT, HORIZON = 0.9, 200
 COMMON = {"discount": DISCOUNT, "horizon": HORIZON, "terminal": "table"}
+GUESS = "The target is our best guess at the published one, which the paper does not describe."
 
 
 def explore(name: str, discount: float, horizon: int, terminal: str) -> Problem:
@@ -77,7 +78,14 @@ register(
         "FrozenLake 4×4, slippery: explore evenly",
         frozenlake_entropy,
         COMMON,
-        published={"random": 0.5103, "solver": 0.4823, "mcts": 0.4027},
+        publication=Publication(
+            2,
+            {
+                "random": Published(0.51, 0.03, 0.03, 0.5103),
+                "solver": Published(0.48, 0.03, 0.03, 0.4823),
+                "mcts": Published(0.4, 0.03, 0.03, 0.4027),
+            },
+        ),
         shape=(16, 4),
         objective="entropy",
     )
@@ -88,7 +96,15 @@ register(
         "FrozenLake 4×4, slippery: imitate a nearly optimal policy",
         frozenlake_imitation,
         {"target": "same-discount", **COMMON},
-        published={"random": 0.0692, "solver": 0.0550, "mcts": 0.0204},
+        publication=Publication(
+            6,
+            {
+                "random": Published(0.07, 0.02, 0.02, 0.0692, GUESS),
+                "solver": Published(0.05, 0.02, 0.02, 0.055, GUESS),
+                "mcts": Published(0.02, 0.005, 0.006, 0.0204, GUESS),
+            },
+            {"target": "published"},
+        ),
         shape=(16, 4),
         objective="imitation",
     )
@@ -99,7 +115,14 @@ register(
         "Taxi: explore evenly",
         taxi_entropy,
         COMMON,
-        published={"random": 0.6468, "solver": 0.6369, "mcts": 0.5947},
+        publication=Publication(
+            3,
+            {
+                "random": Published(0.65, 0.01, 0.01, 0.6468),
+                "solver": Published(0.63, 0.01, 0.01, 0.6369),
+                "mcts": Published(0.59, 0.0, 0.0, 0.5947),
+            },
+        ),
         shape=(500, 6),
         objective="entropy",
     )
@@ -110,7 +133,15 @@ register(
         "Taxi: imitate a nearly optimal driver",
         taxi_imitation,
         {"target": "same-discount", **COMMON},
-        published={"random": 0.0787, "solver": 0.0475, "mcts": 0.0489},
+        publication=Publication(
+            7,
+            {
+                "random": Published(0.08, 0.01, 0.01, 0.0787),
+                "solver": Published(0.05, 0.001, 0.002, 0.0475, GUESS),
+                "mcts": Published(0.05, 0.002, 0.002, 0.0489, GUESS),
+            },
+            {"target": "published"},
+        ),
         shape=(500, 6),
         objective="imitation",
     )
@@ -121,7 +152,14 @@ register(
         "MountainCar, 10×10 bins: explore evenly",
         mountaincar_entropy,
         {"bins": 10, **COMMON, "terminal": "continue"},
-        published={"random": 0.7182, "solver": 0.6985, "mcts": 0.6131},
+        publication=Publication(
+            4,
+            {
+                "random": Published(0.72, 0.02, 0.02, 0.7182),
+                "solver": Published(0.7, 0.03, 0.03, 0.6985),
+                "mcts": Published(0.61, 0.02, 0.01, 0.6131),
+            },
+        ),
         shape=(100, 3),
         objective="entropy",
     )
@@ -132,7 +170,14 @@ register(
         "MountainCar, 10×10 bins: imitate a good driver",
         mountaincar_imitation,
         {"target": "same-discount", **COMMON, "terminal": "continue"},
-        published={"random": 0.1787, "solver": 0.0654, "mcts": 0.0359},
+        publication=Publication(
+            8,
+            {
+                "random": Published(0.18, 0.04, 0.04, 0.1787),
+                "solver": Published(0.07, 0.01, 0.02, 0.0654),
+                "mcts": Published(0.04, 0.01, 0.01, 0.0359),
+            },
+        ),
         shape=(100, 3),
         objective="imitation",
     )

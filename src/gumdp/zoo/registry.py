@@ -25,6 +25,51 @@ MODULES = (
 
 
 @dataclass(frozen=True)
+class Published:
+    """A published mean with its 90 % interval."""
+
+    value: float  # as printed
+    minus: float  # from the value to the lower end of the interval
+    plus: float
+    unrounded: float  # the mean behind the printed one
+    note: str = ""  # what is known about a disagreement
+
+    @property
+    def decimals(self) -> int:
+        """The digits after the point that the table shows."""
+        return max(2, len(repr(self.value).partition(".")[2]))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The published interval, and what rounding may have cut off."""
+        half = 0.5 * 10.0**-self.decimals
+        return self.value - self.minus - half, self.value + self.plus + half
+
+    def verdict(self, interval: tuple[float, float]) -> str:
+        """``agrees``, ``lower`` or ``higher``: our interval against this one.
+
+        >>> Published(0.59, 0.0, 0.0, 0.5947).verdict((0.594, 0.596))
+        'agrees'
+        """
+        low, high = self.interval
+        return "lower" if interval[1] < low else "higher" if interval[0] > high else "agrees"
+
+    def __str__(self) -> str:
+        text = f"{self.value:.{self.decimals}f}"
+        return f"{text} ±{self.minus:g}" if self.minus == self.plus else f"{text} −{self.minus:g} +{self.plus:g}"
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A column of the paper's Table 1: what it reports, and for exactly which settings."""
+
+    column: int  # from the left
+    values: Mapping[str, Published]  # by row: random, solver, mcts
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the problem, where they are not its own
+    iterations: int = 4000  # of the search, per decision
+
+
+@dataclass(frozen=True)
 class Entry:
     """A named problem: how to build it, and what is known about it."""
 
@@ -33,11 +78,17 @@ class Entry:
     build: Callable[..., Problem]
     options: Mapping[str, Any] = field(default_factory=dict)  # keyword arguments that ``build`` takes, with defaults
     optimum: float | None = None  # of F_{1,H}, where it is known exactly
-    published: Mapping[str, float] = field(default_factory=dict)  # Table 1 of the paper: random, solver, mcts
+    publication: Publication | None = None  # what the paper reports of it
     known: Mapping[str, float] = field(default_factory=dict)  # closed forms and the like, by what they are the value of
     shape: tuple[int, int] | None = None  # (states, actions) with the default options
     objective: str = ""  # in a word or two
     ours: bool = True  # whether it comes with the package
+
+    @property
+    def published(self) -> dict[str, float]:
+        """The means behind the paper's Table 1, by row: random, solver, mcts."""
+        values = self.publication.values if self.publication else {}
+        return {row: published.unrounded for row, published in values.items()}
 
 
 _entries: dict[str, Entry] = {}
@@ -83,6 +134,12 @@ def entries() -> list[Entry]:
     for module in MODULES:
         importlib.import_module(module)
     return list(_entries.values())
+
+
+def paper_settings() -> list[Entry]:
+    """The problems that the paper reports, in the order of its Table 1."""
+    found = [(entry.publication.column, entry) for entry in entries() if entry.publication]
+    return [entry for _, entry in sorted(found, key=lambda pair: pair[0])]
 
 
 def names() -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gumdp.errors import GumdpError, check_int
+from gumdp.errors import GumdpError, check_int, check_type
 from gumdp.experiments.plan.arm import Cell
 from gumdp.zoo.registry import find
 
@@ -26,6 +26,11 @@ class Experiment:
         keep: ``"occupancy"`` and ``"trajectory"`` are stored with each trial on request; this plays the trials a
             decision at a time, which is slower and gives the same values.
         modules: Python modules to import first, which register further problems; every worker imports them too.
+        title: of the report.
+        text: what the report says first.
+        baseline: the planner that the others are compared with: a name, or a mapping of its ``name`` and options; the
+            first one by default.
+        candidates: the planners that are compared with it, in the same way; all others by default.
 
     >>> plan = Experiment.grid(["m1-entropy", "m2-imitation"], ["random", {"name": "mcts", "iterations": [10, 20]}])
     >>> len(plan.cells)
@@ -37,6 +42,10 @@ class Experiment:
     name: str = "experiment"
     keep: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
+    title: str = ""
+    text: str = ""
+    baseline: str | Mapping[str, Any] | None = None
+    candidates: tuple[str | Mapping[str, Any], ...] | None = None
 
     def __post_init__(self) -> None:
         check_int("trials", self.trials, 1)
@@ -46,6 +55,27 @@ class Experiment:
             if what not in KEEP:
                 raise GumdpError(f"keep must hold words out of {', '.join(KEEP)}, not {what!r}.")
         object.__setattr__(self, "cells", tuple({cell.digest: cell for cell in self.cells}.values()))
+        check_type("title", self.title, str)
+        check_type("text", self.text, str)
+        for what, given in [("baseline", self.baseline), *(("candidate", one) for one in self.candidates or ())]:
+            if given is not None and not any(_is(cell, *named(what, given)) for cell in self.cells):
+                planners = ", ".join(dict.fromkeys(cell.planner_label for cell in self.cells))
+                raise GumdpError(f"the {what} must be a planner of the experiment, one of {planners}, not {given!r}.")
+
+    def study(self) -> dict[str, Any]:
+        """What the report should know: kept with the results, so that it needs neither this plan nor its modules."""
+
+        def compared(given: str | Mapping[str, Any]) -> dict[str, Any]:
+            return {"name": given} if isinstance(given, str) else dict(given)
+
+        return {
+            "title": self.title or self.name,
+            "text": self.text,
+            "baseline": None if self.baseline is None else compared(self.baseline),
+            "candidates": None if self.candidates is None else list(map(compared, self.candidates)),
+            "problems": {cell.problem: find(cell.problem).summary for cell in self.cells},
+            "planners": list(dict.fromkeys(cell.planner for cell in self.cells)),
+        }
 
     @classmethod
     def grid(
@@ -68,6 +98,10 @@ class Experiment:
             for (problem, problem_options), (planner, planner_options), seed in itertools.product(worlds, actors, seeds)
         )
         return cls(cells, **options)
+
+
+def _is(cell: Cell, planner: str, options: Mapping[str, Any]) -> bool:
+    return cell.planner == planner and all(cell.planner_options.get(k) == v for k, v in options.items())
 
 
 def import_modules(modules: Iterable[str]) -> None:

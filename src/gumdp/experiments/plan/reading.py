@@ -7,6 +7,10 @@
     seeds = [0]                      # or: seed = 0
     keep = ["occupancy"]             # also "trajectory"; nothing by default
     modules = ["my_problems"]        # Python files beside this one that register problems
+    title = "How much search?"       # of the report
+    text = "What it is about."       # what the report says first
+    baseline = "random"              # the planner that the others are compared with; the first one by default
+    candidates = ["mcts"]            # those that are compared with it; all others by default
 
     [[problems]]
     name = "m1-entropy"
@@ -42,7 +46,8 @@ from gumdp.experiments.plan.experiment import (
 from gumdp.run import registry
 from gumdp.zoo.registry import find
 
-KEYS = ("name", "trials", "seed", "seeds", "keep", "modules", "problems", "planners")
+ABOUT = ("title", "text", "baseline", "candidates")  # for the report
+KEYS = ("name", "trials", "seed", "seeds", "keep", "modules", *ABOUT, "problems", "planners")
 
 
 def read_experiment(path: str | Path, trials: int | None = None) -> Experiment:
@@ -82,8 +87,21 @@ class _Reader:
         with self.at("modules"):
             import_modules(modules)
         cells = tuple(self.cells(self.seeds()))
-        with self.at(None):
-            return Experiment(cells, trials or count, name, keep, modules)
+        about = self.about()
+        with self.at(*about):
+            return Experiment(cells, trials or count, name, keep, modules, **about)
+
+    def about(self) -> dict[str, Any]:
+        """Title, text, baseline and candidates, where they are given."""
+        given = {key: self.table[key] for key in ABOUT if key in self.table}
+        for key in ("title", "text"):
+            with self.at(key):
+                if not isinstance(given.get(key, ""), str):
+                    raise GumdpError(f"{key} must be text, not {given[key]!r}.")
+        with self.at("candidates"):
+            if not isinstance(given.get("candidates", []), list):
+                raise GumdpError(f"candidates must be a list of names or tables, not {given['candidates']!r}.")
+        return given
 
     def seeds(self) -> list[int]:
         key = "seeds" if "seeds" in self.table else "seed"

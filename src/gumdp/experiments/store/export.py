@@ -7,6 +7,7 @@ import itertools
 from pathlib import Path
 from typing import Any
 
+from gumdp import escape
 from gumdp.errors import GumdpError
 from gumdp.experiments.store.store import COLUMNS, Store
 
@@ -21,7 +22,7 @@ def to_csv(store: Store, path: str | Path) -> int:
             writer = csv.writer(file)
             writer.writerow(COLUMNS)
             for row in store.rows():
-                writer.writerow([repr(x) if isinstance(x, float) else x for x in row])
+                writer.writerow([escape.csv_field(x) for x in row])
                 count += 1
     except OSError as error:
         raise GumdpError(f"{path} can't be written: {error.strerror}.") from None
