@@ -18,8 +18,9 @@ import click
 
 import gumdp
 from gumdp.cli import experiments, reports
-from gumdp.cli.output import console, print_json
-from gumdp.errors import GumdpError, one_of
+from gumdp.cli.output import console, print_json, say
+from gumdp.cli.signals import Signals, Terminated, leave
+from gumdp.errors import GumdpError, one_of, show
 from gumdp.policies import registry
 from gumdp.report import data
 from gumdp.zoo.registry import find
@@ -29,6 +30,16 @@ def main(args: list[str] | None = None) -> int:
     """Run a command and return its exit code."""
     with contextlib.suppress(AttributeError):  # a stream of another kind, in tests
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # a terminal may lack the bars
+    if args is not None:
+        return _run(args)
+    with Signals():
+        code = _run(None)
+    if code in (130, 143):  # something may go on that can't be stopped, such as compiling
+        leave(code)
+    return code
+
+
+def _run(args: list[str] | None) -> int:
     try:
         code = program.main(args, prog_name="gumdp", standalone_mode=False)
         sys.stdout.flush()
@@ -37,11 +48,19 @@ def main(args: list[str] | None = None) -> int:
         return _complain(error.format_message() if isinstance(error, click.ClickException) else str(error), 2)
     except MemoryError:
         return _complain("that needs more memory than there is; ask for less.", 2)
-    except (KeyboardInterrupt, Interrupted):
+    except (Terminated, Interrupted) as error:
+        ended = isinstance(error, Terminated) or isinstance(error.__cause__, Terminated)
+        return _complain("terminated.", 143) if ended else _complain("interrupted.", 130)
+    except KeyboardInterrupt:
         return _complain("interrupted.", 130)
     except BrokenPipeError:  # the reader, head for instance, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()
         return 0
+    except OSError as error:
+        if error.filename is None:
+            _forget_output()
+        what = show(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else "what it prints"
+        return _complain(f"{what} can't be read or written: {error.strerror or error}.", 2)
     except Exception as error:
         if os.environ.get("GUMDP_TRACEBACK"):
             raise
@@ -49,8 +68,14 @@ def main(args: list[str] | None = None) -> int:
 
 
 def _complain(message: str, code: int) -> int:
-    print("gumdp:", " ".join(message.split()), file=sys.stderr)
+    say(" ".join(["gumdp:", *message.split()]))
     return code
+
+
+def _forget_output() -> None:
+    """What was to be printed is dropped: Python would try again when it ends, and complain."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Interrupted(Exception):
@@ -63,8 +88,8 @@ class Program(click.Group):
     def invoke(self, context: click.Context) -> Any:
         try:
             return super().invoke(context)
-        except KeyboardInterrupt:
-            raise Interrupted from None
+        except KeyboardInterrupt as error:
+            raise Interrupted from error
 
 
 @click.group(cls=Program, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,12 @@ def console() -> Console:
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
+
+
+def say(message: str) -> None:
+    """Print a line on standard error, if anybody is there to read it."""
+    with contextlib.suppress(OSError, ValueError):  # the reader is gone, or the disk is full
+        print(message, file=sys.stderr, flush=True)
 
 
 def print_json(result: dict[str, Any]) -> None:

@@ -46,7 +46,7 @@ def reproduce(
 
     experiment = plan(settings, trials, curves, quick)
     resume = resume_line()
-    summary = play(experiment, out, make_engine(engine, workers, address, ()), resume, bounds=True)
+    summary = play(experiment, out, make_engine(engine, workers, address, None), resume, bounds=True)
     page = write_report(out)
     if document is not None:
         write_reproduction(out, document)

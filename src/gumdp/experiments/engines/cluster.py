@@ -18,8 +18,9 @@ from typing import Any
 
 from gumdp.errors import GumdpError, check_int
 from gumdp.experiments.engines.job import Done, Job, failed
-from gumdp.experiments.plan.arm import Cell
-from gumdp.experiments.plan.version import version
+from gumdp.experiments.plan.arm import Arm
+from gumdp.experiments.plan.code import Code
+from gumdp.experiments.plan.version import full_version
 
 QUEUE = 2  # jobs sent for each core of the cluster
 RETRIES = 5  # of a job whose worker or node died, by Ray itself
@@ -32,8 +33,8 @@ class Ray:
     name = "ray"
     portion = 1.0
 
-    def __init__(self, address: str | None = None, workers: int | None = None, modules: tuple[str, ...] = ()) -> None:
-        self.modules = modules
+    def __init__(self, address: str | None = None, workers: int | None = None, code: Code | None = None) -> None:
+        self.code = code or Code()
         self._ray = _import_ray()
         self._connect(address, None if workers is None else check_int("workers", workers, 1))
         self.cores = int(self._ray.cluster_resources().get("CPU", 1))
@@ -41,7 +42,7 @@ class Ray:
         self._remote = self._ray.remote(**options)(play_remotely)
         self._sent: dict[Any, Job] = {}
 
-    def play(self, jobs: Iterator[Job], cells: Sequence[Cell]) -> Iterator[Done]:
+    def play(self, jobs: Iterator[Job], arms: Sequence[Arm]) -> Iterator[Done | None]:
         """Yield jobs as they end, wherever that is."""
         more = True
         while more or self._sent:
@@ -49,10 +50,12 @@ class Ray:
                 job = next(jobs, None)
                 more = job is not None
                 if job is not None:
-                    self._sent[self._remote.remote(job, self.modules, version())] = job
+                    self._sent[self._remote.remote(job, self.code, full_version(self.code.digest()))] = job
             ended, _ = self._ray.wait(list(self._sent), num_returns=1, timeout=0.5)
             for reference in ended:
                 yield self._result(reference, self._sent.pop(reference))
+            if not ended:
+                yield None
 
     def _result(self, reference: Any, job: Job) -> Done:
         try:
@@ -65,7 +68,7 @@ class Ray:
         return failed(job, message)
 
     def doing(self) -> list[tuple[str, str]]:
-        return sorted({(job.cell.label, "on the cluster:") for job in list(self._sent.values())})[:4]
+        return sorted({(job.arm.label, "on the cluster:") for job in list(self._sent.values())})[:4]
 
     def close(self) -> None:
         for reference in self._sent:
@@ -97,17 +100,17 @@ class Ray:
             raise GumdpError(f"the Ray cluster {address or 'on this machine'} can't be used: {reason}") from None
 
 
-def play_remotely(job: Job, modules: tuple[str, ...], expected: str) -> Done:
+def play_remotely(job: Job, code: Code, expected: str) -> Done:
     """Play a job in a worker of the cluster."""
     import numpy as np
 
     from gumdp.experiments.engines.work import perform
-    from gumdp.experiments.plan.experiment import import_modules
 
-    if version() != expected:
+    code.load()
+    found = full_version(code.digest())
+    if found != expected:
         where = socket.gethostname()
-        raise GumdpError(f"the node {where} has gumdp {version()}, and this run needs {expected}: install the same.")
-    import_modules(modules)
+        raise GumdpError(f"the node {where} has gumdp {found}, and this run needs {expected}: install the same.")
     return perform(_build_cache(), job, np.zeros(1, np.uint8))
 
 

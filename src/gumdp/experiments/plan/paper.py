@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gumdp.errors import GumdpError, one_of
-from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.plan.arm import Arm
 from gumdp.experiments.plan.experiment import Experiment
 
 # In the order of Table 1. The imitation targets are our best guess at the published ones: see gumdp.zoo.targets.
@@ -30,12 +30,12 @@ QUICK = (10, 50, 200)
 def reproduction(
     settings: Sequence[str] | None = None, trials: int = 10, budgets: Sequence[int] = BUDGETS, seed: int = 0
 ) -> Experiment:
-    """The cells of the paper's table and figures, for the settings that are named or for all.
+    """The arms of the paper's table and figures, for the settings that are named or for all.
 
     The table is made of the largest budget, the curves of all.
 
     >>> plan = reproduction(["m1-entropy"], budgets=[10, 100])
-    >>> [cell.planner_label for cell in plan.cells][:4]
+    >>> [arm.planner_label for arm in plan.arms][:4]
     ['random', 'solver', 'mcts-paper(iterations=100)', 'mcts(iterations=100)']
     """
     chosen = choose(settings)
@@ -44,8 +44,8 @@ def reproduction(
         planners.append(("mcts-paper", {"iterations": budget}))
         if budget not in THINNED:
             planners.append(("mcts", {"iterations": budget}))
-    cells = [Cell(name, planner, SETTINGS[name], options, seed) for name in chosen for planner, options in planners]
-    return Experiment(tuple(cells), trials, "paper")
+    arms = [Arm(name, planner, SETTINGS[name], options, seed) for name in chosen for planner, options in planners]
+    return Experiment(tuple(arms), trials, "paper")
 
 
 def choose(settings: Sequence[str] | None) -> list[str]:
