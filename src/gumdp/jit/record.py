@@ -51,7 +51,7 @@ VERBS = {  # what kernels may ask of a record, with the number of arguments
     # objectives: see gumdp.objectives.record
     "count": 0, "term": 3, "combine": 2, "price": 5, "rank": 5, "tracks": 0, "grouped": 0, "dense": 0, "value": 1,
     # tangents: see gumdp.objectives.tangent
-    "tangent": 4, "lift": 7, "own": 2, "point": 2,
+    "tangent": 4, "unsplit": 7, "own": 2, "point": 2,
     # models: see gumdp.models.compiled
     "reset": 1, "step": 3, "cell": 1, "key": 1, "pick": 2, "allowed": 2, "restore": 1, "ended": 1,
     # actors: see gumdp.policies.rollout
