@@ -28,7 +28,7 @@ class Tree(NamedTuple):
     child: Any  # int32 [nodes · A]: the oldest child under an edge, or -1
     visits: Any  # int32 [nodes · A]
     mean: Any  # float64 [nodes · A]: of the returns
-    doubt: Any  # float64 [nodes · A]: 1/√visits
+    inverse_root: Any  # float64 [nodes · A]: 1/√visits
     sibling: Any  # int32 [nodes]: the next child of the same edge, or -1
     label: Any  # uint64 [nodes]: the key of the state
     phase: Any  # uint32 [nodes]: where the outcomes of its actions begin
@@ -68,7 +68,7 @@ def new_tree(nodes: int, actions: int, steps: int) -> Tree:
         child=np.empty(nodes * actions, np.int32),
         visits=np.empty(nodes * actions, np.int32),
         mean=np.empty(nodes * actions),
-        doubt=np.empty(nodes * actions),
+        inverse_root=np.empty(nodes * actions),
         sibling=np.empty(nodes, np.int32),
         label=np.empty(nodes, np.uint64),
         phase=np.empty(nodes, np.uint32),
