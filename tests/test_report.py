@@ -285,7 +285,7 @@ def test_lines_tell_of_each_cell_that_ended() -> None:
     cell.add([Outcome(2, float("nan"), 0.0, "boom")])
     lines.update(0, cell)
     text = stream.getvalue().splitlines()
-    assert text[0] == "1 cells, 3 trials; engine local"
+    assert text[0] == "1 arms, 3 trials; engine local"
     assert text[1].endswith("subset-sum(numbers=[1, 2]) · random: mean 1.5 ± 0.82, 1 failed")
     assert len(text) == 2
 
@@ -296,7 +296,7 @@ def test_bars_show_the_cell_the_whole_and_what_the_machine_does() -> None:
     bars.begin([cell], Doing())
     bars.update(0, cell)
     drawn = "".join(segment.text for segment in console.render(Group(*bars._bars.get_renderables())))
-    assert "all cells" in drawn
+    assert "all arms" in drawn
     assert "2/3" in drawn
     assert "mean 1.5 ± 0.82" in drawn
     assert "compiling m1-entropy · mcts" in drawn

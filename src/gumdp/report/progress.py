@@ -34,23 +34,24 @@ class PlainLines:
 
     def __init__(self, stream: IO[str] | None = None) -> None:
         self._stream = stream or sys.stderr
-        self._began, self._ended, self._cells = time.perf_counter(), 0, 0
+        self._began, self._cells = time.perf_counter(), 0
+        self._ended: set[int] = set()
 
     def begin(self, cells: list[Progress], engine: Engine) -> None:
         """Say what is ahead."""
         self._cells = len(cells)
-        self._ended = sum(cell.over for cell in cells)
+        self._ended = {index for index, cell in enumerate(cells) if cell.over}
         found = sum(cell.found for cell in cells)
         trials = sum(cell.total for cell in cells)
         there = f", {found} of them there already" if found else ""
-        self.say(f"{len(cells)} cells, {trials} trials{there}; engine {engine.name}")
+        self.say(f"{len(cells)} arms, {trials} trials{there}; engine {engine.name}")
 
     def update(self, index: int, cell: Progress) -> None:
         """Print a line if the cell is complete."""
-        if cell.over:
-            self._ended += 1
+        if cell.over and index not in self._ended:  # jobs that were under way may end after it
+            self._ended.add(index)
             spent = time.perf_counter() - self._began
-            self.say(f"[{self._ended}/{self._cells}, {spent:.0f} s] {cell.cell.label}: {remark(cell)}")
+            self.say(f"[{len(self._ended)}/{self._cells}, {spent:.0f} s] {cell.arm.label}: {remark(cell)}")
 
     def say(self, message: str) -> None:
         """Print a line."""
@@ -68,13 +69,14 @@ class LiveBars:
         self._bars = _Bars(console=self.console)
         self._tasks: dict[int, TaskID] = {}
         self._counts: dict[int, int] = {}
+        self._over: set[int] = set()
         self._whole = TaskID(0)
 
     def begin(self, cells: list[Progress], engine: Engine) -> None:
         """Show the bar of the whole."""
         self._bars.engine = engine
         total, found = sum(cell.total for cell in cells), sum(cell.found for cell in cells)
-        self._whole = self._bars.add_task("[bold]all cells", total=total, completed=found, note="")
+        self._whole = self._bars.add_task("[bold]all arms", total=total, completed=found, note="")
         self._bars.start()
 
     def update(self, index: int, cell: Progress) -> None:
@@ -82,12 +84,13 @@ class LiveBars:
         ended = cell.done + cell.failed
         self._bars.update(self._whole, advance=ended - self._counts.get(index, 0))
         self._counts[index] = ended
-        label, note = escape(cell.cell.label), escape(remark(cell))
+        label, note = escape(cell.arm.label), escape(remark(cell))
         if index not in self._tasks and not cell.over and len(self._tasks) < SHOWN:
             self._tasks[index] = self._bars.add_task(label, total=cell.total, note="")
         if index in self._tasks:
             self._bars.update(self._tasks[index], completed=cell.found + ended, note=note)
-        if cell.over:
+        if cell.over and index not in self._over:
+            self._over.add(index)
             if index in self._tasks:
                 self._bars.remove_task(self._tasks.pop(index))
             self.console.print(f"[green]✓[/] {label}: {note}")

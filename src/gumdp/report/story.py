@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.plan.arm import Arm
+from gumdp.experiments.plan.identity import called
 from gumdp.experiments.store.store import Store
 from gumdp.report.published import Published, published
 from gumdp.report.results import CellResult
@@ -119,22 +120,27 @@ def read_story(folder: str | Path) -> Story:
         latest = versions[0] if versions else ""
         known = {entry.name: entry for entry in entries()}
         groups: dict[str, dict[str, list[tuple[CellResult, dict[int, float]]]]] = {}
-        problems: dict[str, str] = {}
-        for stored in store.cells(latest):
-            result = CellResult(stored.cell, stored.version, store.values(stored), stored.seconds, stored.failures)
-            problems[stored.cell.problem_label] = stored.cell.problem
-            lines = groups.setdefault(stored.cell.problem_label, {})
-            lines.setdefault(line_name(stored.cell), []).append((result, store.numbered(stored)))
+        firsts: dict[str, Arm] = {}  # of each problem: keys say what is the same, labels are for people
+        for stored in store.arms(latest):
+            arm = stored.arm
+            result = CellResult(arm, stored.version, store.values(stored), stored.seconds, stored.failures)
+            firsts.setdefault(arm.problem_key, arm)
+            lines = groups.setdefault(arm.problem_key, {})
+            lines.setdefault(arm.line_key, []).append((result, store.numbered(stored)))
         sections = tuple(
             Section(
-                label, problems[label], known.get(problems[label]), _lines(lines), store.finding("bound", label, latest)
+                (first := firsts[key]).problem_label,
+                first.problem,
+                known.get(first.problem),
+                _lines(lines),
+                store.finding("bound", first.problem_digest, latest),
             )
-            for label, lines in groups.items()
+            for key, lines in groups.items()
         )
         failed: dict[tuple[str, str], list[int]] = {}
         for stored, trial, text in store.failures():
             if stored.version == latest:
-                failed.setdefault((stored.cell.label, text), []).append(trial)
+                failed.setdefault((stored.arm.label, text), []).append(trial)
         runs = tuple(run for run in store.runs() if run["version"] == latest)
     failures = tuple(_failure(label, text, trials) for (label, text), trials in failed.items())
     return Story(Path(folder), latest, _in_order(sections), runs, failures)
@@ -145,22 +151,27 @@ def _failure(label: str, text: str, trials: list[int]) -> str:
     return f"{label}, trial{'s' if len(trials) > 1 else ''} {numbers}: {text}"
 
 
-def line_name(cell: Cell) -> str:
+def line_name(arm: Arm) -> str:
     """The planner for people, without its budget."""
-    options = {k: v for k, v in cell.planner_options.items() if k != "iterations"}
-    inside = ", ".join(f"{k}={v}" for k, v in options.items())
-    name = NAMES.get(cell.planner, cell.planner)
-    return f"{name.removesuffix('()')}({inside})" if inside else name
+    options = {k: v for k, v in arm.planner_options.items() if k != "iterations"}
+    name = NAMES.get(arm.planner, arm.planner)
+    return called(name.removesuffix("()") if options else name, options)
 
 
 def _lines(groups: dict[str, list[tuple[CellResult, dict[int, float]]]]) -> tuple[Line, ...]:
     lines = []
-    for name, found in groups.items():
+    names: dict[str, int] = {}
+    for found in groups.values():
         by_budget: dict[int, list[tuple[CellResult, dict[int, float]]]] = {}
         for result, numbered in found:
             by_budget.setdefault(result.iterations or 0, []).append((result, numbered))
         merged = [_merge(by_budget[budget]) for budget in sorted(by_budget)]
-        lines.append(Line(found[0][0].cell.planner, name, tuple(m[0] for m in merged), merged[-1][1]))
+        arm = found[0][0].cell
+        name = line_name(arm)
+        names[name] = names.get(name, 0) + 1
+        if names[name] > 1:  # a file of the same name with something else in it
+            name = f"{name} #{names[name]}"
+        lines.append(Line(arm.planner, name, tuple(m[0] for m in merged), merged[-1][1]))
     order = list(NAMES)
     return tuple(sorted(lines, key=lambda line: order.index(line.planner) if line.planner in order else len(order)))
 

@@ -113,7 +113,7 @@ def evaluate(
     check_type("problem", problem, Problem)
     check_type("planner", planner, Planner)
     count = check_int("trials", trials, 1)
-    threads = check_int("workers", workers, 1) if workers is not None else os.cpu_count() or 1
+    threads = check_int("workers", workers, 1, 1024) if workers is not None else os.cpu_count() or 1
     began = time.perf_counter()
     values = np.full(count, np.nan)
     for part, result in over_threads(problem, planner, streams(seed, count), threads):

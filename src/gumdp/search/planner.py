@@ -117,7 +117,7 @@ class MCTS(Planner):
         self.even = check_bool("MCTS: even", even)
         self.ordered = check_bool("MCTS: ordered", ordered)
         self.corrected = check_bool("MCTS: corrected", corrected)
-        self.threads = check_int("MCTS: threads", threads, 1)
+        self.threads = check_int("MCTS: threads", threads, 1, 1024)
         self.keep_tree = check_bool("MCTS: keep_tree", keep_tree)
 
     @classmethod

@@ -3,6 +3,9 @@
 A job goes to whatever machine has a free core; when a worker or a node dies, its jobs go to another. The nodes need
 the same version of gumdp, and of the modules that an experiment names. Kernels are compiled once a node, into a
 folder of that node's own.
+
+A cluster that is started here listens on this machine only (127.0.0.1), and asks for a token that nobody else has.
+One that is there already is used as it was set up: who reaches its ports can run code on it, if it has no tokens.
 """
 
 from __future__ import annotations
@@ -10,14 +13,18 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import secrets
+import signal
 import socket
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from gumdp.errors import GumdpError, check_int
 from gumdp.experiments.engines.job import Done, Job, failed
+from gumdp.experiments.engines.local import MOST
 from gumdp.experiments.plan.arm import Arm
 from gumdp.experiments.plan.code import Code
 from gumdp.experiments.plan.version import full_version
@@ -25,6 +32,8 @@ from gumdp.experiments.plan.version import full_version
 QUEUE = 2  # jobs sent for each core of the cluster
 RETRIES = 5  # of a job whose worker or node died, by Ray itself
 PATIENCE = 5.0  # seconds to reach an address
+# How Ray is told to listen on 127.0.0.1 only, which it does by itself on other systems than Linux, and to ask for tokens.
+ALONE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}
 
 
 class Ray:
@@ -35,8 +44,12 @@ class Ray:
 
     def __init__(self, address: str | None = None, workers: int | None = None, code: Code | None = None) -> None:
         self.code = code or Code()
+        count = None if workers is None else check_int("workers", workers, 1, MOST)
+        self._before = dict(os.environ)
+        if address is None:
+            os.environ |= {**ALONE, "RAY_AUTH_TOKEN": secrets.token_hex(32)}
         self._ray = _import_ray()
-        self._connect(address, None if workers is None else check_int("workers", workers, 1))
+        self._connect(address, count)
         self.cores = int(self._ray.cluster_resources().get("CPU", 1))
         options = {"max_retries": RETRIES, "num_cpus": 1, "scheduling_strategy": "SPREAD"}
         self._remote = self._ray.remote(**options)(play_remotely)
@@ -75,7 +88,15 @@ class Ray:
             with contextlib.suppress(Exception):  # it may be over, or the cluster gone
                 self._ray.cancel(reference, force=True)
         self._sent = {}
+        self._leave()
+
+    def _leave(self) -> None:
         self._ray.shutdown()
+        for name in (*ALONE, "RAY_AUTH_TOKEN"):  # a later cluster has its own
+            if name in self._before:
+                os.environ[name] = self._before[name]
+            else:
+                os.environ.pop(name, None)
 
     def _connect(self, address: str | None, workers: int | None) -> None:
         """Reach the cluster, or say why not."""
@@ -87,6 +108,7 @@ class Ray:
         options: dict[str, Any] = {"address": address} if address is not None else {"address": "local"}
         if address is None:
             options |= {"num_cpus": workers or os.cpu_count() or 1, "include_dashboard": False}
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             self._ray.init(
                 **options,
@@ -97,7 +119,17 @@ class Ray:
             )
         except Exception as error:  # Ray has many ways to say this
             reason = " ".join(str(error).split())[:300]
+            self._leave()
             raise GumdpError(f"the Ray cluster {address or 'on this machine'} can't be used: {reason}") from None
+        if threading.current_thread() is threading.main_thread():
+            for number, handler in handlers.items():  # Ray has put its own there, which end the process unheard
+                signal.signal(number, handler)
+        if address is None and self._ray.util.get_node_ip_address() not in ("127.0.0.1", "::1"):
+            self._leave()
+            raise GumdpError(
+                "Ray would listen to the whole network, as it was imported before; start the run in a new process, "
+                "or start a cluster yourself and name its address."
+            )
 
 
 def play_remotely(job: Job, code: Code, expected: str) -> Done:

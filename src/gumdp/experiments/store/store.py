@@ -101,7 +101,6 @@ class Store:
     def read(cls, folder: str | Path) -> Store:
         """The store of ``folder``, to look at, also while a run adds to it."""
         folder = Path(folder)
-        check_folder(folder)
         check_files(folder)
         if not (folder / FILE).is_file():
             raise GumdpError(f"{folder} holds no results: there is no {FILE} in it.")
