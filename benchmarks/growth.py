@@ -10,7 +10,7 @@ import scipy.sparse as sparse
 import gumdp
 from benchmarks.search import Bench
 from benchmarks.timing import best
-from gumdp.search.loop import new_tree
+from gumdp.search.tree import new_tree
 
 
 def grid_model(states: int) -> gumdp.Tabular:

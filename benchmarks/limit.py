@@ -79,7 +79,7 @@ def in_c(table: Any) -> Any:
 
 def start_of(problem: Any) -> Any:
     """A start state of the problem, as kernels take it."""
-    from gumdp.policies.play import start_state
+    from gumdp.models.compiled import start_state
 
     model = problem.model
     return model.state(model.public(start_state(model.compiled(), np.uint64(1))))

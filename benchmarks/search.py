@@ -12,8 +12,9 @@ import gumdp
 from benchmarks.limit import bare, in_c, start_of
 from benchmarks.timing import best
 from gumdp.counts.running import new_running
-from gumdp.search.loop import clear, plan_trial, search
-from gumdp.search.planner import Workspace
+from gumdp.policies.play import play
+from gumdp.search.policy import Searcher
+from gumdp.search.tree import clear
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
@@ -26,54 +27,23 @@ class Bench:
 
     def __init__(self, problem: Any, planner: Any) -> None:
         self.problem, self.iterations = problem, planner.iterations
-        self.compiled, self.record = problem.model.compiled(), problem.record
-        self.workspace = Workspace(planner, problem, planner.iterations)
+        self.compiled = problem.model.compiled()
+        self.searcher = Searcher(planner, problem, planner.iterations)
+        self.decider = self.searcher.decider()
         self.running = new_running(problem.record, problem.shape, problem.steps)
         self.stop = np.zeros(1, np.uint8)
         self.start = start_of(problem)
 
     def at_root(self) -> None:
         """One decision at the first step."""
-        workspace, problem = self.workspace, self.problem
-        clear(workspace.tree)
-        search(
-            self.compiled,
-            self.record,
-            workspace.actor,
-            workspace.forecast,
-            self.running,
-            workspace.tree,
-            workspace.tables,
-            workspace.rules,
-            problem.weights,
-            np.uint64(problem.horizon),
-            self.start,
-            np.uint64(0),
-            self.iterations,
-            np.uint64(7),
-            self.stop,
-        )
+        searcher = self.searcher
+        clear(searcher.tree)
+        searcher.rng = np.uint64(7)
+        searcher.run(self.running, self.start, 0, self.iterations, self.stop)
 
     def whole_trial(self) -> None:
         """A whole trial."""
-        workspace, problem = self.workspace, self.problem
-        running = new_running(problem.record, problem.shape, problem.steps)
-        plan_trial(
-            self.compiled,
-            self.record,
-            workspace.actor,
-            workspace.forecast,
-            running,
-            workspace.tree,
-            workspace.spare,
-            workspace.tables,
-            workspace.rules,
-            problem.weights,
-            problem.horizon,
-            self.iterations,
-            np.array([1, 2], np.uint64),
-            self.stop,
-        )
+        play(self.searcher.setup, self.decider, self.running, np.array([[1, 2]], np.uint64), np.zeros(1), self.stop)
 
     def bare_root(self) -> None:
         """The rollouts of ``at_root``, bare."""

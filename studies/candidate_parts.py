@@ -1,122 +1,138 @@
-"""What the candidates of the study change in the search, piece by piece; the search itself is in ``candidate_search``.
+"""Parts of a search that lost, and those that are still to be tried: the candidates of the study.
 
-What a change has to remember of each edge is in ``notes``, an array beside the tree: a prior, or the mean of the
-returns where the tree holds another value.
+Each takes the place of one part of the library's search (``gumdp.search.loop``), which is otherwise as it is.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from gumdp.jit.record import part, u64
+from gumdp.counts.running import settle
+from gumdp.jit.random import low
+from gumdp.jit.record import part, record, u64
 from gumdp.policies.rollout import cost_of
-from gumdp.search.loop import back_up, find, select
+from gumdp.search.backup import add_return
+from gumdp.search.outcome import GOLDEN
+from gumdp.search.select import Selection
 
-ALIVE, DUE, ROUNDS = 0, 1, 2  # places in ``Change.round``
-
-
-class Change(NamedTuple):
-    """What is changed, and the arrays that it takes."""
-
-    halving: bool  # sequential halving at the root
-    prior: bool  # bounds with priors
-    share: float  # of the children's values in that of an edge; 0: none
-    average: bool  # leaves are worth the objective at the expected occupancy
-    widen: float  # n visits of an edge have met ⌊n^widen⌋ draws of its outcome; 1: as many as visits
-    cut: int  # simulations end at this step, or one step after the decision if that is later
-    stakes: Any  # float64 [steps]: what the width of confidence bounds is multiplied by
-    future: Any  # float64 [steps · S · cells]: the expected occupancy of what comes, from each step and cell
-    notes: Any  # float64 [nodes · A]
-    spare: Any  # float64 [nodes · A]: the notes of the spare tree
-    origin: Any  # int64 [nodes]: scratch
-    alive: Any  # uint8 [A]: the actions at the root that are still in
-    round: Any  # int64 [3]: how many those are, the iterations due to each by now, the number of rounds
+ALIVE, DUE, ROUNDS, GIVEN = 0, 1, 2, 3  # places in ``Halving.round``
 
 
-# --- sequential halving ---
+# --- selection: sequential halving at the root ---
 
 
 @part
-def line_up(model, tree, change, s, iterations):
+def line_up(model, tree, rule, s, iterations):
     """Every available action is in; ⌈log₂⌉ of their number is how many rounds there are."""
     alive, a = 0, u64(0)
     while a < u64(tree.squares.size):
-        change.alive[a] = 0
+        rule.alive[a] = 0
         if model.allowed(s, a):
-            change.alive[a] = 1
+            rule.alive[a] = 1
             alive += 1
         a += u64(1)
     rounds, reach = 0, 1
     while reach < alive:
         rounds += 1
         reach *= 2
-    change.round[ALIVE] = alive
-    change.round[ROUNDS] = max(1, rounds)
-    change.round[DUE] = max(1, iterations // (alive * max(1, rounds)))
+    rule.round[ALIVE] = alive
+    rule.round[GIVEN] = iterations
+    rule.round[ROUNDS] = max(1, rounds)
+    rule.round[DUE] = max(1, iterations // (alive * max(1, rounds)))
 
 
 @part
-def least_played(tree, change):
+def least_played(tree, rule):
     """The action that is in and had the fewest iterations of this decision; the first of those."""
     best, a = u64(tree.squares.size), u64(0)
     while a < u64(tree.squares.size):
-        if change.alive[a] and (best == u64(tree.squares.size) or tree.fresh[a] < tree.fresh[best]):
+        if rule.alive[a] and (best == u64(tree.squares.size) or tree.fresh[a] < tree.fresh[best]):
             best = a
         a += u64(1)
     return best
 
 
 @part
-def drop_worst(tree, change):
+def drop_worst(tree, rule):
     """The action of greatest mean, the last of those, is out."""
     worst, a = u64(tree.squares.size), u64(0)
     while a < u64(tree.squares.size):
-        if change.alive[a] and (worst == u64(tree.squares.size) or tree.mean[a] >= tree.mean[worst]):
+        if rule.alive[a] and (worst == u64(tree.squares.size) or tree.mean[a] >= tree.mean[worst]):
             worst = a
         a += u64(1)
-    change.alive[worst] = 0
-    change.round[ALIVE] -= 1
+    rule.alive[worst] = 0
+    rule.round[ALIVE] -= 1
 
 
 @part
-def whose_turn(tree, change, iterations):
+def whose_turn(tree, rule):
     """The action of the next iteration: those that are in take turns, and after each round the better half stays in.
 
     The last round, that of two, takes all iterations that are left.
     """
-    a = least_played(tree, change)
-    if tree.fresh[a] >= change.round[DUE] and change.round[ALIVE] > 2:
-        for _ in range(change.round[ALIVE] // 2):
-            drop_worst(tree, change)
-        change.round[DUE] += max(1, iterations // (change.round[ALIVE] * change.round[ROUNDS]))
-        a = least_played(tree, change)
+    a = least_played(tree, rule)
+    if tree.fresh[a] >= rule.round[DUE] and rule.round[ALIVE] > 2:
+        for _ in range(rule.round[ALIVE] // 2):
+            drop_worst(tree, rule)
+        rule.round[DUE] += max(1, rule.round[GIVEN] // (rule.round[ALIVE] * rule.round[ROUNDS]))
+        a = least_played(tree, rule)
     return a
 
 
+@record
+class Halving(Selection):
+    """Sequential halving at the root, another rule below.
+
+    Karnin, Koren and Somekh (2013), "Almost optimal exploration in multi-armed bandits".
+    """
+
+    below: Any
+    alive: Any  # uint8 [A]: the actions at the root that are still in
+    round: Any  # int64 [4]: how many those are, the iterations due to each by now, the rounds, the iterations in all
+
+    def ready(self, setup, workspace, s, iterations):
+        line_up(setup.model, workspace.tree, self, setup.model.restore(s), iterations)
+        return 0
+
+    def width(self, tree):
+        return self.below.width(tree)
+
+    def select(self, setup, workspace, node, depth, s, t, width, draw):
+        if depth == u64(0):
+            return whose_turn(workspace.tree, self)
+        return self.below.select(setup, workspace, node, depth, s, t, width, draw)
+
+
+@record
+class Survivor:
+    """The action of least mean among those that sequential halving left in."""
+
+    alive: Any  # uint8 [A]
+
+    def recommend(self, visits, means):
+        best = -1
+        for a in range(visits.size):
+            if self.alive[a] and visits[a] > 0 and (best < 0 or means[a] < means[best]):
+                best = a
+        return best
+
+
+# --- selection: priors ---
+
+
 @part
-def survivor(tree, change):
-    """The action of least mean among those that are in."""
-    best = -1
-    for a in range(tree.squares.size):
-        if change.alive[a] and tree.visits[a] > 0 and (best < 0 or tree.mean[a] < tree.mean[best]):
-            best = a
-    return best
-
-
-# --- priors ---
-
-
-@part
-def expect(model, objective, running, notes, actions, node, s, w):
+def note_priors(setup, workspace, node, s, w):
     """Note the priors of the edges of ``node``: a softmax of minus the marginal costs, in standard deviations."""
-    first, cell, count, mean, square = node * actions, u64(model.cell(s)) * actions, 0.0, 0.0, 0.0
+    model, running, notes = setup.model, workspace.running, workspace.tree.notes
+    actions = u64(workspace.tree.squares.size)
+    first, pair, count, mean, square = node * actions, u64(model.cell(s)) * actions, 0.0, 0.0, 0.0
     a = u64(0)
     while a < actions:
         if model.allowed(s, a):
-            cost = marginal(objective, running, cell + a, w)
+            cost = marginal(setup.objective, running, pair + a, w)
             notes[first + a] = cost
             count += 1.0
             step = cost - mean
@@ -146,7 +162,7 @@ def marginal(objective, running, i, w):
 
 
 @part
-def by_prior(model, tree, notes, node, s, width):
+def by_prior(model, tree, node, s, width):
     """The action of least mean - width·prior·√N / (1 + n); one that was never tried has the mean of the others."""
     actions = u64(tree.squares.size)
     first, plays, total = node * actions, tree.plays[node], 0.0
@@ -160,22 +176,81 @@ def by_prior(model, tree, notes, node, s, width):
     while a < actions:
         if model.allowed(s, a):
             n = tree.visits[first + a]
-            bound = (tree.mean[first + a] if n > 0 else usual) - push * notes[first + a] / (1.0 + n)
+            bound = (tree.mean[first + a] if n > 0 else usual) - push * tree.notes[first + a] / (1.0 + n)
             if bound < lowest:
                 best, lowest = a, bound
         a += u64(1)
     return best
 
 
-# --- outcomes ---
+@record
+class Priors(Selection):
+    """The bound mean - c·deviation·p·√N / (1 + n), with the prior p of each edge in the tree's notes."""
+
+    inner: Any  # for the width
+
+    def width(self, tree):
+        return self.inner.width(tree)
+
+    def select(self, setup, workspace, node, depth, s, t, width, draw):
+        tree = workspace.tree
+        if tree.plays[node] == 0:
+            note_priors(setup, workspace, node, s, setup.weights[t])
+        return by_prior(setup.model, tree, node, s, width)
+
+    def notes(self):
+        return True
+
+
+# --- selection: bounds scaled to the weight of the rest ---
+
+
+@record
+class Stakes(Selection):
+    """Another rule, whose width at a step is multiplied by the weight of all steps from there on."""
+
+    inner: Any
+    rest: Any  # float64 [steps]
+
+    def width(self, tree):
+        return self.inner.width(tree)
+
+    def select(self, setup, workspace, node, depth, s, t, width, draw):
+        return self.inner.select(setup, workspace, node, depth, s, t, width * self.rest[t], draw)
+
+
+# --- outcomes: progressive widening ---
 
 
 @part
 def outcome_of(visits, widen):
     """Which draw of an edge's outcome the next of its visits meets: those met so far take turns with ever more."""
-    if widen == 1.0:
-        return u64(visits)
     return u64(visits % max(1, int((visits + 1.0) ** widen)))
+
+
+@record
+class Widening:
+    """n visits of an edge have met ⌊n^exponent⌋ draws of its outcome.
+
+    Couëtoux and others (2011), "Continuous upper confidence trees".
+    """
+
+    inner: Any
+    exponent: float
+
+    def chance(self, rng, chance, tree, a):
+        return self.inner.chance(rng, chance, tree, a)
+
+    def draw(self, tree, node, edge, bits):
+        if self.inner.even:
+            return low(u64(tree.phase[node]) + outcome_of(tree.visits[edge], self.exponent) * u64(GOLDEN))
+        return bits
+
+    def onward(self, rng, chance):
+        return self.inner.onward(rng, chance)
+
+    def between(self, rng):
+        return self.inner.between(rng)
 
 
 # --- back-ups ---
@@ -201,77 +276,66 @@ def children_of(tree, edge):
     return total, weight
 
 
-@part
-def learn(tree, tables, notes, share, depth, value):
-    """Add a return to the edges of this iteration. If their values are mixtures, the means of returns are noted."""
-    if share == 0.0:
-        back_up(tree, tables, depth, value)
-        return
-    j = u64(0)
-    while j < depth:
-        e = u64(tree.edges[j])
-        if tree.visits[e] > 0:
-            tree.mean[e] = notes[e]
-        j += u64(1)
-    back_up(tree, tables, depth, value)
-    while j > u64(0):
-        j -= u64(1)
-        e = u64(tree.edges[j])
-        notes[e] = tree.mean[e]
-        total, weight = children_of(tree, e)
-        if weight > 0.0:
-            tree.mean[e] = (1.0 - share) * notes[e] + share * total / weight
+@record
+class Mixed:
+    """The value of an edge is (1 - share)·mean of its returns + share·mean of its children's values.
 
+    The means of the returns are in the tree's notes.
+    """
 
-@part
-def carry(tree, spare, action, label, change, notes, others):
-    """Bring the notes of a subtree to its copy in ``spare``, which ``reroot`` made: its children are in that order."""
-    actions = u64(tree.squares.size)
-    start = find(tree, u64(action), label)
-    if start < 0:
-        return
-    change.origin[0] = start
-    k = u64(0)
-    while k < u64(spare.size[0]):
-        old = u64(change.origin[k])
-        a = u64(0)
-        while a < actions:
-            others[k * actions + a] = notes[old * actions + a]
-            mine, theirs = spare.child[k * actions + a], tree.child[old * actions + a]
-            while mine >= 0:
-                change.origin[mine] = theirs
-                mine, theirs = spare.sibling[u64(mine)], tree.sibling[u64(theirs)]
-            a += u64(1)
-        k += u64(1)
+    share: float
+
+    def back_up(self, workspace, depth, value):
+        tree = workspace.tree
+        j = u64(0)
+        while j < depth:
+            e = u64(tree.edges[j])
+            if tree.visits[e] > 0:
+                tree.mean[e] = tree.notes[e]
+            j += u64(1)
+        add_return(workspace, depth, value)
+        while j > u64(0):
+            j -= u64(1)
+            e = u64(tree.edges[j])
+            tree.notes[e] = tree.mean[e]
+            total, weight = children_of(tree, e)
+            if weight > 0.0:
+                tree.mean[e] = (1.0 - self.share) * tree.notes[e] + self.share * total / weight
+        return 0
+
+    def notes(self):
+        return True
 
 
 # --- leaves ---
 
 
-@part
-def imagine(running, future, t, cell, actions):
-    """Add the expected occupancy of the steps from ``t`` on to the running one; return how many cells may differ."""
-    cells = u64(running.d.size)
-    first = (t * (u64(running.pairs) // actions) + cell) * cells
-    i = u64(0)
-    while i < cells:
-        running.d[i] += future[first + i]
-        i += u64(1)
-    return cells
+@record
+class Expected:
+    """A leaf is worth the objective at the running occupancy plus the expected occupancy of the rest."""
 
+    future: Any  # float64 [steps · S · entries]: the expected occupancy of what comes, from each step and state
+    inner: Any  # rollouts, for what has come to its end in the tree
 
-# --- steps of the search ---
+    def prepare(self, setup, workspace, root, t0):
+        return self.inner.prepare(setup, workspace, root, t0)
 
+    def final(self, steps, t0):
+        return steps
 
-@part
-def choose(
-    model, objective, actor, running, tree, tables, rules, change, notes, node, depth, s, w, width, iterations, draw
-):  # fmt: skip
-    """The action to try at ``node``, ``depth`` steps below the root."""
-    if change.halving and depth == u64(0):
-        return whose_turn(tree, change, iterations)
-    if change.prior:
-        if tree.plays[node] == 0:
-            expect(model, objective, running, notes, u64(actor.actions), node, s, w)
-        return by_prior(model, tree, notes, node, s, width)
-    return select(model, objective, actor, running, tree, tables, rules, node, s, w, width, draw)
+    def tracks(self):
+        return self.inner.tracks()
+
+    def estimate(self, setup, workspace, s, span, length, rng):
+        running, t = workspace.running, span[1]
+        if t == span[2]:
+            return self.inner.estimate(setup, workspace, s, span, length, rng)
+        entries = u64(running.d.size)
+        states = u64(running.counts.pairs) // u64(running.counts.actions)
+        first = (t * states + u64(setup.model.cell(s))) * entries
+        i = u64(0)
+        while i < entries:
+            running.d[i] += self.future[first + i]
+            i += u64(1)
+        value, _ = settle(setup.objective, running, entries)
+        return value, rng

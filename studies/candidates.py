@@ -10,20 +10,16 @@ import weakref
 from typing import Any
 
 import numpy as np
-from candidate_parts import Change
-from candidate_search import carry_over, explore, plan_changed
-from numpy.typing import NDArray
+from candidate_parts import Expected, Halving, Mixed, Priors, Stakes, Survivor, Widening
 
-from gumdp import MCTS, GumdpError, Problem, Solver, Tabular
-from gumdp.counts.running import RunningOccupancy
+from gumdp import MCTS, GumdpError, Problem, Solver, Tabular, register_planner
 from gumdp.errors import check_float, one_of
-from gumdp.policies import registry
 from gumdp.policies.base import Policy
-from gumdp.policies.registry import Option, PlannerEntry
 from gumdp.results import Array
-from gumdp.search.control_variate_kernels import Blind
+from gumdp.run.registry import Option
+from gumdp.search.control_variate_kernels import NoControlVariate
+from gumdp.search.leaf import Truncated
 from gumdp.search.loop import Rules
-from gumdp.search.planner import Workspace
 
 SOLVER = Solver()  # which solves a problem once for all candidates
 LARGEST = 1 << 22  # numbers in a table of expected occupancies: 32 MB
@@ -103,117 +99,63 @@ class Candidate(MCTS):
             )
         return super().bind(problem, dice)
 
-    def workspace(self, problem: Problem, iterations: int) -> ChangedDesk:
-        return ChangedDesk(self, problem, iterations)
-
-    def equip(self, problem: Problem) -> tuple[Any, Any, Rules]:
+    def rules(self, problem: Problem) -> tuple[Rules, bool]:
         if "rollout" in self.changed:
-            return MCTS(self.iterations, rollout=SOLVER.solve(problem).planner.policy).equip(problem)
-        actor, forecast, rules = super().equip(problem)
-        if "prior" in self.changed:
-            rules = rules._replace(exploration=self.changed["prior"])
-        if "stakes" in self.changed:
-            rules = rules._replace(exploration=self.changed["stakes"], scaled=False)
-        if "cut" in self.changed or "leaf" in self.changed:
-            forecast = Blind(0)  # there is no rollout to the end that it would be a forecast of
-        return actor, forecast, rules
-
-    def change(self, problem: Problem, nodes: int) -> Change:
-        """What the kernels do differently, for trees of ``nodes`` nodes."""
-        actions, weights = problem.shape[1], problem.weights
-        return Change(
-            halving="root" in self.changed,
-            prior="prior" in self.changed,
-            share=self.changed.get("backup", 0.0),
-            average="leaf" in self.changed,
-            widen=self.changed.get("widen", 1.0),
-            stakes=np.cumsum(weights[::-1])[::-1].copy() if "stakes" in self.changed else np.ones(weights.size),
-            cut=cut_of(problem, self.changed.get("cut", 0.0)),
-            future=future_of(problem) if "leaf" in self.changed else np.zeros(1),
-            notes=np.zeros(nodes * actions),
-            spare=np.zeros(nodes * actions),
-            origin=np.zeros(nodes, np.int64),
-            alive=np.zeros(actions, np.uint8),
-            round=np.zeros(3, np.int64),
-        )
+            return MCTS(self.iterations, rollout=SOLVER.solve(problem).planner.policy).rules(problem)
+        rules, reuse = super().rules(problem)
+        for name, value in self.changed.items():
+            rules = CHANGES[name](rules, problem, value)
+        return rules, reuse
 
 
-class ChangedDesk(Workspace):
-    """What the search of a candidate works with."""
+def halved(rules: Rules, problem: Problem, value: Any) -> Rules:
+    """Sequential halving at the root."""
+    alive = np.zeros(problem.shape[1], np.uint8)
+    return rules._replace(select=Halving(rules.select, alive, np.zeros(4, np.int64)), choice=Survivor(alive))
 
-    def __init__(self, planner: Candidate, problem: Problem, iterations: int) -> None:
-        self.planner = planner
-        super().__init__(planner, problem, iterations)
 
-    def resize(self, nodes: int) -> None:
-        super().resize(nodes)
-        self.change = self.planner.change(self.problem, self.tree.sibling.size)
+def with_priors(rules: Rules, problem: Problem, constant: float) -> Rules:
+    """Bounds with priors."""
+    return rules._replace(select=Priors(rules.select._replace(exploration=constant)))
 
-    def grow(self) -> None:
-        notes = self.change.notes
-        super().grow()
-        if self.change.notes is not notes:
-            self.change.notes[: notes.size] = notes
 
-    def take_up(self, action: int, label: int, iterations: int | None) -> None:
-        super().take_up(action, label, iterations)
-        if self.reuse and action >= 0:
-            change = self.change
-            carry_over(self.spare, self.tree, action, np.uint64(label), change, change.notes, change.spare)
-            self.change = change._replace(notes=change.spare, spare=change.notes)
+def at_stake(rules: Rules, problem: Problem, constant: float) -> Rules:
+    """Bounds scaled to the weight of the rest."""
+    rest = np.cumsum(problem.weights[::-1])[::-1].copy()
+    return rules._replace(select=Stakes(rules.select._replace(exploration=constant, scaled=False), rest))
 
-    def compile(self, running: RunningOccupancy) -> None:
-        super().compile(running)
-        carry_over(self.spare, self.tree, 0, np.uint64(0), self.change, self.change.notes, self.change.spare)
 
-    def run(
-        self, running: RunningOccupancy, state: Any, t: int, count: int, stop: NDArray[np.uint8]
-    ) -> tuple[int, np.uint64]:
-        problem, change = self.problem, self.change
-        last = max(change.cut, t + 1)
-        status, rng = explore(
-            problem.model.compiled(),
-            problem.record,
-            self.actor,
-            self.forecast,
-            running,
-            self.tree,
-            self.tables,
-            self.rules,
-            change,
-            change.notes,
-            problem.weights[:last],
-            np.uint64(min(problem.horizon, last)),
-            state,
-            np.uint64(t),
-            count,
-            self.rng,
-            stop,
-        )
-        return status, np.uint64(rng)
+def widened(rules: Rules, problem: Problem, exponent: float) -> Rules:
+    """Progressive widening."""
+    return rules._replace(outcome=Widening(rules.outcome, exponent))
 
-    def play(
-        self, running: RunningOccupancy, iterations: int, seeds: Any, stop: NDArray[np.uint8]
-    ) -> tuple[int, float]:
-        problem = self.problem
-        status, value = plan_changed(
-            problem.model.compiled(),
-            problem.record,
-            self.actor,
-            self.forecast,
-            running,
-            self.tree,
-            self.spare,
-            self.tables,
-            self.rules,
-            self.change,
-            problem.weights,
-            problem.horizon,
-            iterations,
-            seeds,
-            stop,
-        )
-        return status, value
+
+def mixed(rules: Rules, problem: Problem, share: float) -> Rules:
+    """Back-ups that mix means with the children's values."""
+    return rules._replace(backup=Mixed(share))
+
+
+def cut_short(rules: Rules, problem: Problem, least: float) -> Rules:
+    """Simulations that end early; there is no rollout to the end that a control variate would know."""
+    bare = rules.leaf._replace(control=NoControlVariate(0))
+    return rules._replace(leaf=Truncated(bare, cut_of(problem, least)))
+
+
+def averaged(rules: Rules, problem: Problem, value: Any) -> Rules:
+    """Leaves at expected occupancies."""
+    bare = rules.leaf._replace(control=NoControlVariate(0))
+    return rules._replace(leaf=Expected(future_of(problem), bare))
+
+
+CHANGES = {
+    "root": halved,
+    "prior": with_priors,
+    "stakes": at_stake,
+    "widen": widened,
+    "backup": mixed,
+    "cut": cut_short,
+    "leaf": averaged,
+}
 
 
 def cut_of(problem: Problem, least: float) -> int:
@@ -258,21 +200,16 @@ def expected_rest(problem: Problem, policy: Array) -> Array:
     return table[:steps]
 
 
-ENTRY = PlannerEntry(
-    "candidate",
-    "tree search with one thing changed",
-    lambda **options: Candidate(**options),
-    (
-        Option("iterations", int, "simulated trajectories a decision"),
-        Option("time_limit", float, "seconds a decision"),
-        Option("root", ("halving",), "sequential halving at the root"),
-        Option("prior", float, "constant of a bound with priors"),
-        Option("stakes", float, "constant of a bound that is scaled to the weight of the rest"),
-        Option("widen", float, "exponent of progressive widening"),
-        Option("backup", float, "share of the children's values"),
-        Option("cut", float, "weight that simulations leave out"),
-        Option("leaf", ("average",), "leaves at expected occupancies"),
-        Option("rollout", ("solver",), "rollouts by the infinite-trials policy"),
-    ),
+OPTIONS = (
+    Option("iterations", int, "simulated trajectories a decision"),
+    Option("time_limit", float, "seconds a decision"),
+    Option("root", ("halving",), "sequential halving at the root"),
+    Option("prior", float, "constant of a bound with priors"),
+    Option("stakes", float, "constant of a bound that is scaled to the weight of the rest"),
+    Option("widen", float, "exponent of progressive widening"),
+    Option("backup", float, "share of the children's values"),
+    Option("cut", float, "weight that simulations leave out"),
+    Option("leaf", ("average",), "leaves at expected occupancies"),
+    Option("rollout", ("solver",), "rollouts by the infinite-trials policy"),
 )
-registry.PLANNERS = (*registry.PLANNERS, ENTRY)
+register_planner("candidate", Candidate, OPTIONS, summary="tree search with one thing changed")

@@ -5,24 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from gumdp.policies import registry
+from gumdp.run import registry
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # ``studies`` is run from the project's folder and not installed
 sys.path.append(str(ROOT / "studies"))  # where ``gumdp run`` finds the modules that an experiment file names
 
-_known = registry.PLANNERS
-
-import candidate_search  # noqa: E402
 import candidates  # noqa: E402
 from studies import data, report, tables  # noqa: E402
 
-registry.PLANNERS = _known
+_ENTRY = registry._entries.pop("candidate")
 
-__all__ = ["ROOT", "candidate_search", "candidates", "data", "registered", "report", "tables"]
+__all__ = ["ROOT", "candidates", "data", "registered", "report", "tables"]
 
 
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     """The registry knows the planner ``candidate``."""
-    monkeypatch.setattr(registry, "PLANNERS", (*_known, candidates.ENTRY))
+    monkeypatch.setitem(registry._entries, "candidate", _ENTRY)

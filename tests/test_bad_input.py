@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as arrays
 import gumdp
 from gumdp import statistics
 from gumdp.errors import GumdpError
-from gumdp.policies import registry
+from gumdp.run import registry
 
 FLOATS = st.floats() | st.sampled_from([0.0, 1.0, -1.0, 0.5, float("nan"), float("inf"), 1e308, 5e-324])
 WHOLE = st.integers(-3, 6) | st.sampled_from([2**31, 2**32, 2**63, 2**64, 10**30])
@@ -211,7 +211,7 @@ def test_names_and_options_of_the_zoo(value: Any, name: str, data: Any) -> None:
 @given(ANYTHING)
 def test_names_and_options_of_planners(value: Any) -> None:
     only_our_error(lambda: registry.make(value))
-    for entry in registry.PLANNERS:
+    for entry in registry.entries():
         for option in entry.options:
             only_our_error(lambda entry=entry, option=option: registry.make(entry.name, **{option.name: value}))
 

@@ -19,9 +19,11 @@ from gumdp.counts.running import commit, new_running
 from gumdp.experiments.engines.local import Local
 from gumdp.experiments.plan.reading import read_experiment
 from gumdp.experiments.run import run
-from gumdp.search.loop import GOLDEN, reroot
+from gumdp.search.outcome import GOLDEN
+from gumdp.search.policy import Searcher
+from gumdp.search.tree import reroot
 from gumdp.seeding import streams
-from studied import ROOT, candidate_search, candidates, registered
+from studied import ROOT, candidates, registered
 
 __all__ = ["registered"]
 Candidate = candidates.Candidate
@@ -36,14 +38,14 @@ CHANGES: tuple[dict[str, Any], ...] = (
 def decide(
     problem: gumdp.Problem, planner: candidates.Candidate, pairs: tuple[tuple[int, int], ...] = (), root: int = 0
 ) -> Any:
-    """Workspace, change and running occupancy after the decision in ``root`` when ``pairs`` have happened."""
-    workspace = planner.workspace(problem, planner.iterations)
+    """The search and the running occupancy after the decision in ``root`` when ``pairs`` have happened."""
+    searcher = Searcher(planner, problem, planner.iterations)
     running = new_running(problem.record, problem.shape, problem.steps)
     for t, (s, a) in enumerate(pairs):
-        commit(problem.record, running, s, a, problem.shape[1], problem.weights[t])
-    workspace.rng = np.uint64(7)
-    workspace.run(running, np.uint64(root), len(pairs), planner.iterations, np.zeros(1, np.uint8))
-    return workspace, workspace.change, running
+        commit(problem.record, running, s, a, problem.weights[t])
+    searcher.rng = np.uint64(7)
+    searcher.run(running, np.uint64(root), len(pairs), planner.iterations, np.zeros(1, np.uint8))
+    return searcher, running
 
 
 @pytest.mark.parametrize("options", [{}, {"episodes": 2, "horizon": 6}], ids=["one episode", "two"])
@@ -65,15 +67,13 @@ def test_decisions_one_at_a_time_are_those_of_a_whole_trial(change):
 
 def test_the_notes_grow_with_the_tree():
     """A search without a limit on iterations that began with room for few: its values are mixtures all the same."""
-    workspace = Candidate(backup=0.5).workspace(FIVE, 10)
-    room = workspace.tree.sibling.size
+    searcher = Searcher(Candidate(backup=0.5), FIVE, 10)
+    room = searcher.tree.sibling.size
     running = new_running(FIVE.record, FIVE.shape, FIVE.steps)
-    workspace.search(running, np.uint64(0), 0, None, time.perf_counter() + 0.05, np.zeros(1, np.uint8))
-    assert workspace.tree.sibling.size > 2 * room
+    searcher.search(running, np.uint64(0), 0, None, time.perf_counter() + 0.05, np.zeros(1, np.uint8))
+    assert searcher.tree.sibling.size > 2 * room
     for a in range(5):
-        assert workspace.tree.mean[a] == pytest.approx(
-            value_of(workspace.tree, workspace.change.notes, a, 0.5), rel=1e-9
-        )
+        assert searcher.tree.mean[a] == pytest.approx(value_of(searcher.tree, a, 0.5), rel=1e-9)
 
 
 @pytest.mark.parametrize("change", [change for change in CHANGES if "cut" not in change], ids=str)
@@ -100,44 +100,44 @@ def test_a_simulation_ends_where_the_rest_is_below_the_cut():
     for cut in (0.0, 0.01, 0.3):
         steps = min(t for t in range(FIVE.steps + 1) if weights[t:].sum() < cut or t == FIVE.steps)
         assert candidates.cut_of(FIVE, cut) == steps
-    workspace, change, _ = decide(M1, Candidate(2000, cut=0.4))
-    assert change.cut == workspace.tree.size[1] == 3
+    searcher, _ = decide(M1, Candidate(2000, cut=0.4))
+    assert searcher.rules.leaf.end == searcher.tree.size[1] == 3
 
 
 def test_halving_spends_its_iterations_as_its_definition_says():
     """5 actions: 3 rounds of 33 iterations, 6 for each of 5, 11 for each of 3, and what is left for the last 2."""
-    workspace, change, _ = decide(FIVE, Candidate(100, root="halving"))
-    tree = workspace.tree
+    searcher, _ = decide(FIVE, Candidate(100, root="halving"))
+    tree = searcher.tree
     assert sorted(tree.fresh.tolist()) == [6, 6, 17, 35, 36]
-    assert sorted(np.flatnonzero(change.alive)) == sorted(np.argsort(tree.fresh)[-2:])
-    workspace, _, _ = decide(FIVE, Candidate(3, root="halving"))
-    assert workspace.tree.fresh.tolist() == [1, 1, 1, 0, 0]
+    assert sorted(np.flatnonzero(searcher.rules.select.alive)) == sorted(np.argsort(tree.fresh)[-2:])
+    searcher, _ = decide(FIVE, Candidate(3, root="halving"))
+    assert searcher.tree.fresh.tolist() == [1, 1, 1, 0, 0]
 
 
 def test_stakes_scale_the_bounds_to_the_weight_of_the_rest():
     """Of a constant c at step t the bounds are those of the library's search with the constant c·(weight from t on)."""
     pairs = ((0, 1), (0, 3), (0, 3))
     rest = float(FIVE.weights[len(pairs) :].sum())
-    workspace, change, running = decide(FIVE, Candidate(300, stakes=0.5), pairs)
-    assert change.stakes[len(pairs)] == pytest.approx(rest, rel=1e-12)
-    tree = workspace.tree
+    searcher, running = decide(FIVE, Candidate(300, stakes=0.5), pairs)
+    assert searcher.rules.select.rest[len(pairs)] == pytest.approx(rest, rel=1e-12)
+    tree = searcher.tree
     for _ in range(40):
         before = tree.visits[:5].copy()
         bounds = tree.mean[:5] - 0.5 * rest * np.sqrt(np.log(tree.plays[0]) / before)
-        workspace.run(running, np.uint64(0), len(pairs), 1, np.zeros(1, np.uint8))
+        searcher.run(running, np.uint64(0), len(pairs), 1, np.zeros(1, np.uint8))
         assert np.flatnonzero(tree.visits[:5] > before).tolist() == [int(np.argmin(bounds))]
 
 
 def test_widening_meets_the_draws_of_an_outcome_in_turn():
     """n visits of an action have met the first ⌊n^½⌋ draws of its outcome, in turn, and no other."""
     many = gumdp.zoo.load("random-small", states=40, actions=2, branching=30, horizon=10)
-    workspace, _, _ = decide(many, Candidate(400, widen=0.5))
-    tree, world = workspace.tree, many.model.compiled()
+    searcher, _ = decide(many, Candidate(400, widen=0.5))
+    tree, model = searcher.tree, many.model.compiled()
     for a in range(2):
         n = int(tree.visits[a])
         turns = [k % max(1, math.isqrt(k + 1)) for k in range(n)]
         draws = [np.uint64((int(tree.phase[0]) + k * GOLDEN) % 2**32) for k in range(max(turns) + 1)]
-        states = [int(world.step(np.uint64(0), np.uint64(a), draw)) for draw in draws]
+        states = [int(model.step(np.uint64(0), np.uint64(a), draw)) for draw in draws]
         met = Counter(states[k] for k in turns)
         children, child = Counter(), int(tree.child[a])
         while child >= 0:
@@ -149,18 +149,18 @@ def test_widening_meets_the_draws_of_an_outcome_in_turn():
 
 def test_priors_are_a_softmax_of_standardised_marginal_costs():
     pairs, root = ((0, 1), (0, 3), (0, 3)), 0
-    _, change, running = decide(FIVE, Candidate(50, prior=2.0), pairs, root)
-    d, w = running.root[: running.pairs].reshape(FIVE.shape), FIVE.weights[len(pairs)]
+    searcher, running = decide(FIVE, Candidate(50, prior=2.0), pairs, root)
+    d, w = running.root[: running.counts.pairs].reshape(FIVE.shape), FIVE.weights[len(pairs)]
     cost = np.zeros(5)
     for a in range(5):
         more = d.copy()
         more[root, a] += w
         cost[a] = FIVE.value(more)
     odds = np.exp(-(cost - cost.mean()) / cost.std())
-    assert change.notes[:5] == pytest.approx(odds / odds.sum(), rel=1e-9)
+    assert searcher.tree.notes[:5] == pytest.approx(odds / odds.sum(), rel=1e-9)
 
 
-def value_of(tree: Any, notes: np.ndarray, edge: int, share: float) -> float:
+def value_of(tree: Any, edge: int, share: float) -> float:
     """The definition of a mixed value, by recursion."""
     actions, total, weight = tree.squares.size, 0.0, 0
     child = int(tree.child[edge])
@@ -168,31 +168,29 @@ def value_of(tree: Any, notes: np.ndarray, edge: int, share: float) -> float:
         tried = [e for e in range(child * actions, (child + 1) * actions) if tree.visits[e] > 0]
         if tried:
             met = 1 + sum(int(tree.visits[e]) for e in tried)
-            total += met * min(value_of(tree, notes, e, share) for e in tried)
+            total += met * min(value_of(tree, e, share) for e in tried)
             weight += met
         child = int(tree.sibling[child])
-    return notes[edge] if weight == 0 else (1.0 - share) * notes[edge] + share * total / weight
+    noted = float(tree.notes[edge])
+    return noted if weight == 0 else (1.0 - share) * noted + share * total / weight
 
 
 @pytest.mark.parametrize("share", [0.5, 1.0])
 def test_values_of_edges_are_mixtures_also_when_the_tree_is_kept(share):
-    workspace, change, _ = decide(FIVE, Candidate(400, backup=share))
-    tree, spare = workspace.tree, workspace.spare
+    searcher, _ = decide(FIVE, Candidate(400, backup=share))
+    tree, spare = searcher.tree, searcher.spare
     for a in range(5):
-        assert tree.mean[a] == pytest.approx(value_of(tree, change.notes, a, share), rel=1e-12)
-        assert change.notes[a] == pytest.approx(tree.seen[1] + tree.sums[a] / tree.fresh[a], rel=1e-12)
+        assert tree.mean[a] == pytest.approx(value_of(tree, a, share), rel=1e-12)
+        assert tree.notes[a] == pytest.approx(tree.seen[1] + tree.sums[a] / tree.fresh[a], rel=1e-12)
     action = int(tree.visits[:5].argmax())
     start = int(tree.child[action])
     label = np.uint64(tree.label[start])
-    spare = (
-        spare if spare.sibling.size > 1 else workspace.tree._replace(**{k: v.copy() for k, v in tree._asdict().items()})
-    )
+    spare = spare if spare.sibling.size > 1 else tree._replace(**{k: v.copy() for k, v in tree._asdict().items()})
     reroot(tree, spare, action, label)
-    candidate_search.carry_over(tree, spare, action, label, change, change.notes, change.spare)
     assert spare.plays[0] > 10
     for k in range(int(spare.size[0]) * 5):
         if spare.visits[k]:
-            assert spare.mean[k] == pytest.approx(value_of(spare, change.spare, k, share), rel=1e-12)
+            assert spare.mean[k] == pytest.approx(value_of(spare, k, share), rel=1e-12)
 
 
 def test_the_expected_rest_is_that_of_the_policy():
@@ -212,12 +210,12 @@ def test_a_leaf_is_worth_the_objective_at_the_expected_occupancy():
     """A single iteration a decision: the return of its one action, averaged over where the action may lead."""
     policy = gumdp.solve_infinite(FIVE).policy
     rest = candidates.expected_rest(FIVE, policy)
-    workspace, _, _ = decide(FIVE, Candidate(1, leaf="average"))
-    action = int(workspace.tree.fresh.argmax())
-    state = int(workspace.tree.label[1])
+    searcher, _ = decide(FIVE, Candidate(1, leaf="average"))
+    action = int(searcher.tree.fresh.argmax())
+    state = int(searcher.tree.label[1])
     d = rest[1, state].reshape(FIVE.shape).copy()
     d[0, action] += FIVE.weights[0]
-    assert workspace.tree.mean[action] == pytest.approx(FIVE.value(d), rel=1e-9)
+    assert searcher.tree.mean[action] == pytest.approx(FIVE.value(d), rel=1e-9)
 
 
 def test_rollouts_by_the_solver_are_those_of_its_policy():

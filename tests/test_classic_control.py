@@ -10,8 +10,7 @@ import gumdp
 from gumdp.jit.random import advance, high, mix
 from gumdp.jit.record import kernel, u64
 from gumdp.models.classic_dynamics import between
-from gumdp.models.compiled import four
-from gumdp.policies.play import next_state, start_state
+from gumdp.models.compiled import four, next_state, start_state
 
 IDS = ["MountainCar-v0", "CartPole-v1", "Acrobot-v1", "Pendulum-v1"]
 

@@ -14,8 +14,8 @@ from rich.console import Console
 
 import gumdp
 from gumdp.cli.main import main
-from gumdp.policies import registry
 from gumdp.report import terminal
+from gumdp.run import registry
 
 
 @pytest.fixture
@@ -327,7 +327,7 @@ def test_the_version_is_the_package_s(run) -> None:
 
 def test_every_planner_is_offered_with_its_options(run) -> None:
     _, out, _ = run("evaluate", "--help")
-    for entry in registry.PLANNERS:
+    for entry in registry.entries():
         assert entry.name in " ".join(out.split()).replace("- ", "-")
         for option in entry.options:
             assert f"--{option.name.replace('_', '-')}" in out

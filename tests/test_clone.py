@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import gumdp
+from gumdp.models.compiled import next_state, start_state
 from gumdp.models.gymnasium.adapter import newest
 from gumdp.models.gymnasium.clone import Clone, reseed
-from gumdp.policies.play import next_state, start_state
 
 
 def step(model: gumdp.models.base.Model, state: Any, action: int, world: int) -> Any:

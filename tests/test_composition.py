@@ -206,7 +206,7 @@ def test_compiled_scoring_agrees_with_numpy(f):
     for d in occupancies(18, seed=31):
         pairs = rng.permutation(np.flatnonzero(d)).astype(np.uint64)
         known = int(rng.integers(pairs.size + 1))
-        quick, astray, summed = rehearse(record, running, SHAPE[1], pairs, d.ravel()[pairs.astype(int)], known)
+        quick, astray, summed = rehearse(record, running, pairs, d.ravel()[pairs.astype(int)], known)
         assert quick == pytest.approx(f.value(d), rel=1e-12, abs=1e-12)
         assert summed == pytest.approx(f.value(d), rel=1e-12, abs=1e-12)
         assert astray == 0

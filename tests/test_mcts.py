@@ -74,7 +74,7 @@ def test_a_time_limit_is_kept_and_used():
 
 
 def test_a_full_tree_grows_no_more_but_still_learns(monkeypatch):
-    monkeypatch.setattr("gumdp.search.planner.MEMORY", 68 * 100)
+    monkeypatch.setattr("gumdp.search.policy.MEMORY", 68 * 100)
     decision = MCTS.paper(5000).start(M1).act(0)
     assert decision.iterations == decision.visits.sum() == 5000
     assert decision.nodes == 100

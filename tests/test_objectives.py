@@ -351,7 +351,7 @@ def rehearsals(f, count=24):
     for d in occupancies(count, seed=31):
         pairs = rng.permutation(np.repeat(np.flatnonzero(d), 2)).astype(np.uint64)  # each comes twice
         weights = 0.5 * d.ravel()[pairs.astype(int)]
-        yield d, *rehearse(record, running, SHAPE[1], pairs, weights, int(rng.integers(pairs.size + 1)))
+        yield d, *rehearse(record, running, pairs, weights, int(rng.integers(pairs.size + 1)))
 
 
 INTERPRETED = """

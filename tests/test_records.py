@@ -67,12 +67,13 @@ def test_a_function_that_can_t_be_compiled_works_all_the_same() -> None:
 
 
 def test_an_edited_kernel_gives_the_new_answer(tmp_path: Path) -> None:
-    """``next_world`` adds a constant that stands in another file than its own."""
+    """``between_once`` adds a constant that stands in another file than its own."""
     shutil.copytree(PACKAGE, tmp_path / "src" / "gumdp", ignore=shutil.ignore_patterns("__pycache__"))
     file, cache = tmp_path / "user.py", tmp_path / "cache"
     file.write_text(
-        "import numpy as np, gumdp.policies.play as p\n"
-        "print([int(p.next_world(np.uint64(0))), sum(p.next_world.stats.cache_hits.values())])"
+        "import numpy as np\nfrom gumdp.search.outcome import between_once, Outcomes\n"
+        "rng = between_once(Outcomes(True, False), np.uint64(0))\n"
+        "print([int(rng), sum(between_once.stats.cache_hits.values())])"
     )
     assert python(file, cache, tmp_path / "src") == [0x9E3779B97F4A7C15, 0]
     assert python(file, cache, tmp_path / "src") == [0x9E3779B97F4A7C15, 1]

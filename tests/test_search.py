@@ -13,15 +13,18 @@ from hypothesis import strategies as st
 
 import gumdp
 from gumdp.counts.running import new_running
-from gumdp.search.loop import DONE, clear, new_tree, recommend, reroot, search
-from gumdp.search.planner import Workspace
+from gumdp.policies.play import DONE
+from gumdp.search.choose import Best, recommend_once
+from gumdp.search.policy import Searcher
+from gumdp.search.tree import clear, new_tree, reroot
+from gumdp.search.view import SearchTree
 
 PROBLEM = gumdp.zoo.load("m1-entropy")
 
 SCRIPT = """
 import gumdp, numpy as np
-from gumdp.search import tuning as audition
-audition.TRIALS = 4  # interpreted, 32 would take a minute
+from gumdp.search import tuning
+tuning.TRIALS = 4  # interpreted, 32 would take a minute
 m1 = gumdp.zoo.load("m1-entropy", horizon=12)
 m3 = gumdp.zoo.load("m3-adversarial", horizon=8)
 states = gumdp.Problem(m1.model, gumdp.StateEntropy() + gumdp.Entropy(), 0.9, 6, episodes=2)
@@ -55,25 +58,9 @@ def test_compiled_and_interpreted_searches_agree_to_the_last_bit():
     assert compiled == output_of(SCRIPT, NUMBA_DISABLE_JIT="1")
 
 
-def run_search(workspace: Workspace, running, iterations: int, t: int, rng: int) -> int:
-    stop = np.zeros(1, np.uint8)
-    status, _ = search(
-        PROBLEM.model.compiled(),
-        PROBLEM.record,
-        workspace.actor,
-        workspace.forecast,
-        running,
-        workspace.tree,
-        workspace.tables,
-        workspace.rules,
-        PROBLEM.weights,
-        np.uint64(PROBLEM.horizon),
-        np.uint64(1),
-        np.uint64(t),
-        iterations,
-        np.uint64(rng),
-        stop,
-    )
+def run_search(searcher: Searcher, running, iterations: int, t: int, rng: int) -> int:
+    searcher.rng = np.uint64(rng)
+    status, _ = searcher.run(running, np.uint64(1), t, iterations, np.zeros(1, np.uint8))
     return status
 
 
@@ -86,23 +73,23 @@ def run_search(workspace: Workspace, running, iterations: int, t: int, rng: int)
 )
 @settings(max_examples=60, deadline=None)
 def test_the_running_occupancy_is_restored_bit_for_bit(iterations, t, rng, masses, planner):
-    workspace = Workspace(planner, PROBLEM, 300)
+    searcher = Searcher(planner, PROBLEM, 300)
     running = new_running(PROBLEM.record, PROBLEM.shape, PROBLEM.steps)
     running.root[:] = masses
     running.d[:] = masses
     before = running.d.tobytes()
-    assert run_search(workspace, running, iterations, t, rng) == DONE
+    assert run_search(searcher, running, iterations, t, rng) == DONE
     assert running.d.tobytes() == before
     assert running.root.tobytes() == before
-    assert workspace.tree.visits[:2].sum() == iterations
-    assert workspace.tree.plays[0] == iterations
+    assert searcher.tree.visits[:2].sum() == iterations
+    assert searcher.tree.plays[0] == iterations
 
 
 def test_visits_flow_through_the_tree():
     """Each visit of an edge is a visit of the child below it, but for the first one, which made the child."""
-    workspace = Workspace(gumdp.MCTS.paper(500), PROBLEM, 500)
-    run_search(workspace, new_running(PROBLEM.record, PROBLEM.shape, PROBLEM.steps), 500, 0, 5)
-    tree = workspace.tree
+    searcher = Searcher(gumdp.MCTS.paper(500), PROBLEM, 500)
+    run_search(searcher, new_running(PROBLEM.record, PROBLEM.shape, PROBLEM.steps), 500, 0, 5)
+    tree = searcher.tree
     for node in range(int(tree.size[0])):
         assert tree.plays[node] == tree.visits[node * 2 : node * 2 + 2].sum()
         for edge in (node * 2, node * 2 + 1):
@@ -114,12 +101,12 @@ def test_visits_flow_through_the_tree():
 
 
 def test_a_reused_subtree_is_the_subtree():
-    workspace = Workspace(gumdp.MCTS(400, reuse=True), PROBLEM, 400)
-    run_search(workspace, new_running(PROBLEM.record, PROBLEM.shape, PROBLEM.steps), 400, 0, 5)
-    before = gumdp.search.view.SearchTree.read(workspace.tree, 1)
+    searcher = Searcher(gumdp.MCTS(400, reuse=True), PROBLEM, 400)
+    run_search(searcher, new_running(PROBLEM.record, PROBLEM.shape, PROBLEM.steps), 400, 0, 5)
+    before = SearchTree.read(searcher.tree, 1)
     child = before.children(0, 0)[0]
-    reroot(workspace.tree, workspace.spare, 0, np.uint64(before.label[child]))
-    after = gumdp.search.view.SearchTree.read(workspace.spare, int(before.label[child]))
+    reroot(searcher.tree, searcher.spare, 0, np.uint64(before.label[child]))
+    after = SearchTree.read(searcher.spare, int(before.label[child]))
 
     def shape_of(tree, node):
         return (
@@ -138,10 +125,10 @@ def test_a_reused_subtree_is_the_subtree():
 
 
 def test_an_outcome_that_the_search_never_met_starts_a_fresh_tree():
-    workspace = Workspace(gumdp.MCTS(10, reuse=True), PROBLEM, 10)
-    reroot(workspace.tree, workspace.spare, 0, np.uint64(2))
-    assert workspace.spare.size[0] == 1
-    assert workspace.spare.plays[0] == 0
+    searcher = Searcher(gumdp.MCTS(10, reuse=True), PROBLEM, 10)
+    reroot(searcher.tree, searcher.spare, 0, np.uint64(2))
+    assert searcher.spare.size[0] == 1
+    assert searcher.spare.plays[0] == 0
 
 
 @pytest.mark.parametrize("actions", [2, 6, 64])
@@ -153,16 +140,16 @@ def test_a_node_takes_at_most_40_bytes_and_24_an_action(actions):
 
 def test_the_most_visited_action_wins_and_ties_go_to_the_lower_mean_then_the_lower_number():
     visits, mean = np.array([3, 5, 5, 5, 0]), np.array([0.0, 0.4, 0.3, 0.3, -1.0])
-    assert recommend(visits, mean, False) == 2
-    assert recommend(visits, mean, True) == 0
-    assert recommend(np.array([1, 1]), np.array([0.5, 0.5]), False) == 0
-    assert recommend(np.array([1, 2]), np.array([0.5, 0.5]), True) == 1
+    assert recommend_once(Best(False), visits, mean) == 2
+    assert recommend_once(Best(True), visits, mean) == 0
+    assert recommend_once(Best(False), np.array([1, 1]), np.array([0.5, 0.5])) == 0
+    assert recommend_once(Best(True), np.array([1, 2]), np.array([0.5, 0.5])) == 1
 
 
 def test_clearing_a_tree_leaves_nothing_but_the_root():
-    workspace = Workspace(gumdp.MCTS.paper(50), PROBLEM, 50)
-    run_search(workspace, new_running(PROBLEM.record, PROBLEM.shape, PROBLEM.steps), 50, 0, 1)
-    clear(workspace.tree)
-    assert workspace.tree.size[0] == 1
-    assert workspace.tree.visits[:2].tolist() == [0, 0]
-    assert workspace.tree.child[:2].tolist() == [-1, -1]
+    searcher = Searcher(gumdp.MCTS.paper(50), PROBLEM, 50)
+    run_search(searcher, new_running(PROBLEM.record, PROBLEM.shape, PROBLEM.steps), 50, 0, 1)
+    clear(searcher.tree)
+    assert searcher.tree.size[0] == 1
+    assert searcher.tree.visits[:2].tolist() == [0, 0]
+    assert searcher.tree.child[:2].tolist() == [-1, -1]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gumdp
-from gumdp.policies.play import next_state, start_state
+from gumdp.models.compiled import next_state, start_state
 
 TENTH = 0.1
 

@@ -9,7 +9,8 @@ from scipy import stats
 
 import gumdp
 from gumdp.errors import GumdpError
-from gumdp.policies.play import next_state, next_world, start_state
+from gumdp.jit.random import next_rng
+from gumdp.models.compiled import next_state, start_state
 
 
 def random_table(states: int = 5, actions: int = 3, seed: int = 0) -> np.ndarray:
@@ -115,13 +116,13 @@ def test_draws_follow_the_table() -> None:
     rng = np.uint64(12345)
     starts = np.zeros(5)
     for _ in range(20_000):
-        rng = np.uint64(next_world(rng))
+        rng = np.uint64(next_rng(rng))
         starts[start_state(world, rng)] += 1
     assert frequencies_fit(starts, start)
     for s, a in np.ndindex(5, 3):
         counts = np.zeros(5)
         for _ in range(4_000):
-            rng = np.uint64(next_world(rng))
+            rng = np.uint64(next_rng(rng))
             counts[next_state(world, np.uint64(s), np.uint64(a), rng)] += 1
         assert frequencies_fit(counts, table[s, a]), (s, a)
 

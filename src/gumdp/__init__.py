@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from gumdp.run.environment import OccupancyEnv as OccupancyEnv
     from gumdp.run.evaluate import evaluate as evaluate
     from gumdp.run.evaluate import run_trial as run_trial
+    from gumdp.run.registry import register_planner as register_planner
     from gumdp.search.planner import MCTS as MCTS
     from gumdp.theory.history import histories_of as histories_of
     from gumdp.theory.history import history_of as history_of
@@ -129,6 +130,7 @@ _HOMES = {
     "occupancy_covariance": "gumdp.occupancy",
     "play": "gumdp.run.act",
     "plot": "gumdp.plot",
+    "register_planner": "gumdp.run.registry",
     "run_trial": "gumdp.run.evaluate",
     "running_occupancy": "gumdp.theory.history",
     "solve_exact": "gumdp.exact.solve",

@@ -12,7 +12,7 @@ from gumdp.average.rest_kernels import new_workspace, tighten
 from gumdp.errors import GumdpError, check_bool
 from gumdp.jit.callback import reraise
 from gumdp.models.tabular import Tabular
-from gumdp.policies.base import ActorPlanner, Planner, Policy, Seeds
+from gumdp.policies.base import Planner, Policy, RulePlanner, Seeds
 from gumdp.problem import Problem, check_problem
 from gumdp.results import Array, Decision, Solution
 
@@ -46,7 +46,7 @@ class Solver(Planner):
         if resolve and (horizon is not None or method != "auto"):
             raise GumdpError("Solver: resolve=True has its own horizon and method; leave these two out.")
         self.resolve, self.horizon, self.method = resolve, horizon, method
-        self.batch = 1 if resolve else ActorPlanner.batch
+        self.batch = 1 if resolve else RulePlanner.batch
         self._solved: weakref.WeakKeyDictionary[Problem, Solution] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
 
@@ -104,7 +104,7 @@ class _Resolving(Policy):
 
     def decide(self, state: Any) -> Decision:
         problem, workspace, tools = self.problem, self._workspace, self._with
-        o = self._running.root[: self._running.pairs].copy()
+        o = self._running.root[: self._running.counts.pairs].copy()
         bound = tighten(
             tools.tangents.record, tools.task, self.t, int(state), o, workspace, ROUNDS, PRECISION * tools.scale,
             tools.smoothing(self.t),

@@ -92,7 +92,7 @@ def tell_end(summary: Summary, resume: str) -> int:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), default=None, help="Folder, results/NAME if not given.")
 @click.option("--trials", type=int, default=None, help="Instead of the file's own number.")
-@click.option("--dry-run", is_flag=True, help="Show the arms and about how long they take; run nothing, nor the plan's modules.")
+@click.option("--dry-run", is_flag=True, help="Show the arms and about how long they take; run nothing at all.")
 @takes_engine
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def run_file(

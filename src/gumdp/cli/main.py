@@ -21,8 +21,8 @@ from gumdp.cli import experiments, reports
 from gumdp.cli.output import console, print_json, say
 from gumdp.cli.signals import Signals, Terminated, leave
 from gumdp.errors import GumdpError, one_of, show
-from gumdp.policies import registry
 from gumdp.report import data
+from gumdp.run import registry
 from gumdp.zoo.registry import find
 
 

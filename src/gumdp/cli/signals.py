@@ -1,8 +1,8 @@
 """Ctrl-C and SIGTERM: a command ends in order if it can, and within two seconds if it can't.
 
-Python tells of a signal when the main thread is back in Python. A compiler that runs there, or that others wait for, can
-take a minute. So the signal is also written to a pipe, and a thread that reads it ends the process if nobody else does.
-Nothing is lost: a store has every trial that ended.
+Python tells of a signal when the main thread is back in Python. A compiler that runs there, or that others wait for,
+can take a minute. So the signal is also written to a pipe, and a thread that reads it ends the process if nobody else
+does. Nothing is lost: a store has every trial that ended.
 """
 
 from __future__ import annotations

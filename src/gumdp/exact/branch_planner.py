@@ -78,7 +78,7 @@ class _BranchedPolicy(Policy):
             values[~allowed[s]] = np.nan
         if self.t == self.problem.steps - 1:
             for a in np.flatnonzero(~np.isnan(values)):
-                d = self._running.root[: self._running.pairs].reshape(self.problem.shape).copy()
+                d = self._running.root[: self._running.counts.pairs].reshape(self.problem.shape).copy()
                 d[s, a] += self.problem.weights[self.t]
                 values[a] = self.problem.value(d)
         elif self._plan is None and graph.first[self._node] >= 0:
@@ -89,7 +89,7 @@ class _BranchedPolicy(Policy):
 
     def _made(self, s: int) -> NDArray[np.int32]:
         setup, workspace = self._found.setup, new_workspace(self.problem.shape, self.problem.steps)
-        o = self._running.root[: self._running.pairs].copy()
+        o = self._running.root[: self._running.counts.pairs].copy()
         slope = self._found.graph.slope[self._node]
         lay_plan(setup.record, setup.task, workspace, setup.limits.kind, self.t, s, o, slope)
         reraise()

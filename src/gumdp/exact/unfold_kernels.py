@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gumdp.counts.running import settle
+from gumdp.counts.running import settle, visit, visit_pair
 from gumdp.jit.random import MASK, mix
 from gumdp.jit.record import kernel, part, u64
 
@@ -130,20 +130,6 @@ def action_values(moves, taken, states, first, links, after, q):
                 q[n, a] = total
 
 
-@part
-def put(objective, running, pair, actions, mass, length):
-    """Add ``mass`` to a pair of the running occupancy; the path, ``length`` long, remembers it."""
-    running.d[pair] += mass
-    running.path[length] = pair
-    length += u64(1)
-    if objective.grouped():
-        i = u64(running.pairs) + pair // u64(actions)
-        running.d[i] += mass
-        running.path[length] = i
-        length += u64(1)
-    return length
-
-
 @kernel
 def final_values(objective, running, coding, weights, actions, taken, states, codes, q):
     """Fill ``q[n, a]`` with the objective once action ``a`` was taken in node ``n`` at the last step.
@@ -156,13 +142,13 @@ def final_values(objective, running, coding, weights, actions, taken, states, co
             row = int(states[n]) * actions + a
             q[n, a] = np.nan
             if taken[row]:
-                length = put(objective, running, u64(row), actions, weights[final], u64(0))
+                length = visit(objective, running, u64(states[n]), u64(a), weights[final], u64(0), False)
                 if coding.counting:  # all weights are the same
                     for i in range(codes.shape[1]):
                         if codes[n, i] > 0:
-                            length = put(objective, running, u64(i), actions, codes[n, i] * weights[0], length)
+                            length = visit_pair(objective, running, u64(i), codes[n, i] * weights[0], length)
                 else:
                     for t in range(final):
                         pair = u64(codes[n, coding.place[t]])
-                        length = put(objective, running, pair, actions, weights[t], length)
+                        length = visit_pair(objective, running, pair, weights[t], length)
                 q[n, a], _ = settle(objective, running, length)

@@ -15,7 +15,6 @@ from gumdp.experiments.plan.experiment import Experiment
 from gumdp.experiments.plan.version import machine
 from gumdp.experiments.store.store import Store, StoreError
 
-
 OTHER = "played again to keep what was not kept before, it has another value; that happens where time is limited."
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gumdp.jit.record import part, u64
+from gumdp.jit.record import kernel, part, u64
 
 MASK = 0xFFFFFFFFFFFFFFFF
 STEP = 0x9E3779B97F4A7C15
@@ -58,3 +58,9 @@ def below(draw: Any, n: Any) -> Any:
 def unit(bits: Any) -> Any:
     """A number in [0, 1) from 64 bits."""
     return float(bits >> u64(11)) * TO_UNIT
+
+
+@kernel
+def next_rng(rng):
+    """The generator state after ``rng``."""
+    return advance(u64(rng))

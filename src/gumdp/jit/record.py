@@ -52,12 +52,19 @@ VERBS = {  # what kernels may ask of a record, with the number of arguments
     "count": 0, "term": 3, "combine": 2, "price": 5, "rank": 5, "tracks": 0, "grouped": 0, "dense": 0, "value": 1,
     # tangents: see gumdp.objectives.tangent
     "tangent": 4, "unsplit": 7, "own": 2, "point": 2,
+    # what a step adds: see gumdp.counts.pairs
+    "entries": 0, "entry": 3,
     # models: see gumdp.models.compiled
     "reset": 1, "step": 3, "cell": 1, "key": 1, "pick": 2, "allowed": 2, "restore": 1, "ended": 1,
-    # actors: see gumdp.policies.rollout
+    # policies: see gumdp.policies.rollout
     "choose": 8,
-    # forecasts: see gumdp.search.control_variate_kernels
-    "foresee": 4, "expect": 7, "adjust": 4,
+    # who decides in a trial: see gumdp.policies.play
+    "commence": 0, "decide": 6, "happened": 2, "simulates": 0,
+    # parts of a search: see gumdp.search.loop
+    "ready": 4, "width": 1, "select": 8, "notes": 0, "chance": 4, "draw": 4, "onward": 2, "between": 1,
+    "prepare": 4, "final": 2, "estimate": 6, "back_up": 3, "recommend": 2,
+    # control variates: see gumdp.search.control_variate_kernels
+    "expectation": 7, "adjust": 4,
 }  # fmt: skip
 
 

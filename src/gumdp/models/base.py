@@ -23,6 +23,7 @@ class Model(ABC):
     available: NDArray[np.bool_] | None  # [S, A]: which actions there are; None: all
     grid: tuple[int, int] | None  # rows, columns: how to draw the cells
     axes: tuple[str, str] | None = None  # a phase plane: the rows of the grid run to the right, its columns upwards
+    interpreted: bool = False  # whether each step is a call of the interpreter's, and slow
     source: Source | None = None  # the environment or the data that the model was made of
 
     @abstractmethod

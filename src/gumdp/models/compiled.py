@@ -332,3 +332,18 @@ class Clones:
 
     def restore(self, s):
         return python_restore(self.handle, s[0])
+
+
+# --- for calls from Python ---
+
+
+@kernel
+def start_state(model, env_rng):
+    """A start state from the generator state ``env_rng``."""
+    return model.restore(model.reset(mix(u64(env_rng))))
+
+
+@kernel
+def next_state(model, s, a, env_rng):
+    """The state after (s, a) with the generator state ``env_rng``."""
+    return model.step(model.restore(s), u64(a), mix(u64(env_rng)))

@@ -13,9 +13,19 @@ from gumdp.errors import GumdpError, check_int, unknown
 from gumdp.jit.record import Code
 from gumdp.models.base import Model
 from gumdp.models.bins import Bins
-from gumdp.models.compiled import Absorbing, Drawn, Ending, Fixed, Indexed, Noisy, Restarting, Simulation, Still
+from gumdp.models.compiled import (
+    Absorbing,
+    Drawn,
+    Ending,
+    Fixed,
+    Indexed,
+    Noisy,
+    Restarting,
+    Simulation,
+    Still,
+    start_state,
+)
 from gumdp.models.source import TERMINAL
-from gumdp.policies.play import start_state
 
 UNIFORM = (0.5, 0.5, 0.5, 0.5)
 

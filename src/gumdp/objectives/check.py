@@ -264,7 +264,7 @@ def rehearsals(case: Case) -> Iterator[tuple[float, float, int, float]]:
         for d in pair:
             pairs = rng.permutation(np.flatnonzero(d)).astype(np.uint64)
             known = int(rng.integers(pairs.size + 1))
-            result = rehearse(record, running, case.shape[1], pairs, d.ravel()[pairs.astype(np.intp)], known)
+            result = rehearse(record, running, pairs, d.ravel()[pairs.astype(np.intp)], known)
             reraise()
             yield case.value(d), *result
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gumdp.counts.running import commit, new_running, refresh, worth
 from gumdp.errors import GumdpError, check_int, check_type
 from gumdp.jit.callback import reraise
-from gumdp.policies.play import choose_once, play
+from gumdp.policies.play import NOT_A_NUMBER, Rule, decide_once, play, setup_of
 from gumdp.problem import Problem
 from gumdp.results import Array, Decision
 from gumdp.seeding import Seeds as Seeds
@@ -77,7 +77,7 @@ class Policy(ABC):
     def occupancy(self) -> Array:
         """The running occupancy [S, A] of what happened so far, summing to the weight of the steps made."""
         self._settle_pending()
-        pairs: Array = self._running.root[: self._running.pairs]
+        pairs: Array = self._running.root[: self._running.counts.pairs]
         return pairs.reshape(self.problem.shape).copy()
 
     def worth(self) -> float:
@@ -92,7 +92,7 @@ class Policy(ABC):
             cell, action = self._pending
             weight = self.problem.weights[self.t - 1]
             for running in self._runnings:
-                commit(self.problem.record, running, cell, action, self.problem.shape[1], weight)
+                commit(self.problem.record, running, cell, action, weight)
             self._pending, self._last_action = None, action
 
 
@@ -127,39 +127,48 @@ class Planner(ABC):
         return None
 
 
-class ActorPlanner(Planner):
-    """A planner that is one compiled rule."""
+class RulePlanner(Planner):
+    """A planner that is one compiled rule, without any search."""
 
     batch = 5_000
 
     @abstractmethod
-    def actor(self, problem: Problem) -> Any:
+    def rule(self, problem: Problem) -> Any:
         """The record that kernels call: see ``gumdp.policies.rollout``."""
 
     def bind(self, problem: Problem, dice: Any) -> Policy:
-        return _ActorPolicy(problem, dice, self.actor(problem))
+        return _RulePolicy(problem, dice, self.rule(problem))
 
     def trials(self, problem: Problem, seeds: Seeds, stop: NDArray[np.uint8]) -> Array:
-        running = new_running(problem.record, problem.shape, problem.steps)
-        values = np.full(len(seeds), np.nan)
-        play(
-            problem.model.compiled(), problem.record, self.actor(problem), running,
-            problem.weights, problem.horizon, seeds, values, stop,
-        )  # fmt: skip
-        reraise()
-        return values
+        return play_trials(problem, Rule(self.rule(problem)), seeds, stop)
 
 
-class _ActorPolicy(Policy):
-    def __init__(self, problem: Problem, dice: Any, actor: Any) -> None:
+def play_trials(problem: Problem, decider: Any, seeds: Seeds, stop: NDArray[np.uint8]) -> Array:
+    """The values of the trials of ``seeds``, played by a compiled decider; NaN for those that ``stop`` cut off."""
+    running = new_running(problem.record, problem.shape, problem.steps)
+    values = np.full(len(seeds), np.nan)
+    status = play(setup_of(problem), decider, running, seeds, values, stop)
+    reraise()
+    if status == NOT_A_NUMBER:
+        raise not_finite()
+    return values
+
+
+def not_finite() -> GumdpError:
+    """The error for an objective that is NaN or infinite in the middle of a search."""
+    return GumdpError(
+        "the objective is not finite at an occupancy that the search met; it must be finite at every occupancy."
+    )
+
+
+class _RulePolicy(Policy):
+    def __init__(self, problem: Problem, dice: Any, rule: Any) -> None:
         super().__init__(problem, dice)
-        self._actor = actor
+        self._setup, self._decider = setup_of(problem), Rule(rule)
 
     def decide(self, state: Any) -> Decision:
-        problem, running = self.problem, self._running
-        rng, action = choose_once(
-            problem.model.compiled(), problem.record, self._actor, running, state, np.uint64(self.t % problem.horizon),
-            problem.weights[self.t], self.rng,
-        )  # fmt: skip
+        rng, action = decide_once(
+            self._setup, self._decider, self._running, state, np.uint64(self.t), self.rng, self.stop
+        )
         self.rng = np.uint64(rng)
-        return Decision(int(action), problem.model.action_name(int(action)))
+        return Decision(int(action), self.problem.model.action_name(int(action)))

@@ -9,22 +9,22 @@ from numpy.typing import ArrayLike
 
 from gumdp.errors import GumdpError, array_of_numbers, check_float
 from gumdp.occupancy import check_policy
-from gumdp.policies.base import ActorPlanner
+from gumdp.policies.base import RulePlanner
 from gumdp.policies.rollout import Cheapest, Lottery, Uniform
 from gumdp.problem import Problem
 
 
-class Random(ActorPlanner):
+class Random(RulePlanner):
     """Any available action, with the same probability: the paper's π_Random."""
 
     def __repr__(self) -> str:
         return "Random()"
 
-    def actor(self, problem: Problem) -> Any:
+    def rule(self, problem: Problem) -> Any:
         return Uniform(problem.shape[1])
 
 
-class Stationary(ActorPlanner):
+class Stationary(RulePlanner):
     """The policy π(a|s), an array [S, A], at every step.
 
     >>> Stationary([[0.5, 0.5], [1.0, 0.0]])
@@ -40,11 +40,11 @@ class Stationary(ActorPlanner):
     def __repr__(self) -> str:
         return f"Stationary(policy of shape {self.policy.shape})"
 
-    def actor(self, problem: Problem) -> Any:
+    def rule(self, problem: Problem) -> Any:
         return lottery("Stationary: policy", self.policy, problem)
 
 
-class Markov(ActorPlanner):
+class Markov(RulePlanner):
     """The policy π_t(a|s), an array [H, S, A]: what to do depends on the step of the episode too."""
 
     def __init__(self, policy: ArrayLike) -> None:
@@ -56,11 +56,11 @@ class Markov(ActorPlanner):
     def __repr__(self) -> str:
         return f"Markov(policy of shape {self.policy.shape})"
 
-    def actor(self, problem: Problem) -> Any:
+    def rule(self, problem: Problem) -> Any:
         return lottery("Markov: policy", self.policy, problem)
 
 
-class Greedy(ActorPlanner):
+class Greedy(RulePlanner):
     """The action of least marginal cost at the running occupancy, ties at random.
 
     With ``randomness`` ε it takes any available action in a share ε of the steps.
@@ -75,7 +75,7 @@ class Greedy(ActorPlanner):
     def __repr__(self) -> str:
         return f"Greedy(randomness={self.randomness:g})" if self.randomness else "Greedy()"
 
-    def actor(self, problem: Problem) -> Any:
+    def rule(self, problem: Problem) -> Any:
         return Cheapest(problem.shape[1], round(self.randomness * 2**32))
 
 

@@ -1,54 +1,57 @@
-"""Whole trials under an actor, and the steps that trials and searches share."""
+"""The one compiled loop that plays trials, and the steps that trials and searches share.
+
+Who decides is a record: a ``Rule`` here, or a search (``gumdp.search.loop.Search``). A decider answers
+
+===========================================  ==========================================================================
+``commence()``                                a trial begins
+``decide(setup, running, s, t, rng, stop)``   a status, the generator afterwards, and the action in ``s`` at step ``t``
+``happened(a, key)``                          action ``a`` was taken and led to the state of that key
+``simulates()``                               whether deciding moves the model, so that it has to be put back
+===========================================  ==========================================================================
+"""
 
 from __future__ import annotations
 
-from gumdp.counts.running import commit, wipe, worth
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gumdp.counts.running import commit, visit, wipe, worth
 from gumdp.jit.random import advance, high, mix
-from gumdp.jit.record import kernel, part, u64
+from gumdp.jit.record import kernel, part, record, u64
+
+DONE, STOPPED, NOT_A_NUMBER = 0, 1, 2  # how a search or a trial ended
+
+
+class Setup(NamedTuple):
+    """A problem as kernels see it."""
+
+    model: Any  # see ``gumdp.models.compiled``
+    objective: Any  # see ``gumdp.objectives.record``
+    weights: Any  # float64 [steps]
+    horizon: Any  # uint64: steps of an episode
+
+
+def setup_of(problem: Any) -> Setup:
+    """``problem`` as kernels see it."""
+    return Setup(problem.model.compiled(), problem.record, problem.weights, np.uint64(problem.horizon))
 
 
 @part
-def follow(objective, d, z, i, w):
-    """Add ``w`` to cell ``i`` of the statistics ``z``, before ``d`` itself changes."""
-    x = d[i]
-    for m in range(objective.count()):
-        z[m] += objective.term(m, i, x + w) - objective.term(m, i, x)
-
-
-@part
-def visit(objective, actor, running, c, a, w, length):
-    """Add ``w`` to the pair (c, a) of the running occupancy; the path, ``length`` long, remembers it."""
-    i = c * u64(actor.actions) + a
-    if actor.tracks() and objective.tracks():
-        follow(objective, running.d, running.z, i, w)
-    running.d[i] += w
-    running.path[length] = i
-    length += u64(1)
-    if objective.grouped():
-        i = u64(running.pairs) + c
-        if actor.tracks() and objective.tracks():
-            follow(objective, running.d, running.z, i, w)
-        running.d[i] += w
-        running.path[length] = i
-        length += u64(1)
-    return length
-
-
-@part
-def rollout(model, objective, actor, running, weights, horizon, s, t, pause, length, rng):
-    """Play from state ``s`` at step ``t`` to the end, starting afresh at ``pause``, one horizon later, and so on.
+def rollout(setup, policy, running, s, t, end, pause, length, rng):
+    """Play from state ``s`` at step ``t`` until ``end``, starting afresh at ``pause``, one horizon later, and so on.
 
     Returns the new length of the path and the generator's state.
     """
-    end = u64(weights.size)
+    model, objective, weights, horizon = setup
     while t < end:
-        h = t + horizon - pause
-        while t < pause:
+        h, last = t + horizon - pause, min(pause, end)
+        while t < last:
             w = weights[t]
             rng = advance(rng)
             bits = mix(rng)
-            a = actor.choose(model, objective, s, h, running.d, running.z, w, high(bits))
-            length = visit(objective, actor, running, u64(model.cell(s)), a, w, length)
+            a = policy.choose(model, objective, s, h, running.d, running.z, w, high(bits))
+            length = visit(objective, running, u64(model.cell(s)), a, w, length, policy.tracks())
             s = model.step(s, a, bits)
             t += u64(1)
             h += u64(1)
@@ -59,64 +62,71 @@ def rollout(model, objective, actor, running, weights, horizon, s, t, pause, len
     return length, rng
 
 
-@kernel
-def play(model, objective, actor, running, weights, horizon, seeds, values, stop):
-    """Fill ``values[k]`` with the outcome of the trial of ``seeds[k]`` = (world, actor) under ``actor``.
+@record
+class Rule:
+    """A policy that needs no search, as a decider: see ``gumdp.policies.rollout``."""
 
-    The running occupancy must be open on an empty occupancy, and is left so.
-    Returns how many trials were played: fewer than all of them when ``stop[0]`` was set meanwhile.
+    policy: Any
+
+    def simulates(self):
+        return False
+
+    def commence(self):
+        return 0
+
+    def decide(self, setup, running, s, t, rng, stop):
+        rng = advance(rng)
+        h, w = t % setup.horizon, setup.weights[t]
+        a = self.policy.choose(setup.model, setup.objective, s, h, running.d, running.z_root, w, high(mix(rng)))
+        return DONE, rng, u64(a)
+
+    def happened(self, a, key):
+        return 0
+
+
+@kernel
+def play(setup, decider, running, seeds, values, stop):
+    """Fill ``values[k]`` with the outcome of the trial of ``seeds[k]`` = (of the environment, of the decider).
+
+    The running occupancy must be empty, and is left so. Returns a status: STOPPED when ``stop[0]`` was set meanwhile.
     """
     for k in range(values.size):
         if stop[0] != 0:
-            return k
-        run(model, objective, actor, running, weights, u64(horizon), seeds[k, 0], seeds[k, 1])
-        values[k] = worth(objective, running)
-        wipe(objective, running, actor.actions, u64(weights.size))
-    return values.size
+            return STOPPED
+        status = play_once(setup, decider, running, u64(seeds[k, 0]), u64(seeds[k, 1]), stop)
+        if status != DONE:
+            return status
+        values[k] = worth(setup.objective, running)
+        wipe(setup.objective, running)
+    return DONE
 
 
 @part
-def run(model, objective, actor, running, weights, horizon, world, dice):
-    """Play one trial; afterwards ``running.root`` is its occupancy and ``running.path`` its pairs."""
-    world, dice = u64(world), u64(dice)
-    s = model.restore(model.reset(mix(world)))
-    end = u64(weights.size)
-    t = u64(0)
+def play_once(setup, decider, running, env_rng, rng, stop):
+    """Play one trial, whose occupancy is left in ``running.root``; return a status."""
+    model, objective, weights, horizon = setup
+    s = model.restore(model.reset(mix(env_rng)))
+    decider.commence()
+    end, t = u64(weights.size), u64(0)
     while t < end:
-        h = t % horizon
-        if h == u64(0) and t > u64(0):
-            world = advance(world)
-            s = model.restore(model.reset(mix(world)))
-        dice = advance(dice)
-        a = actor.choose(model, objective, s, h, running.d, running.z_root, weights[t], high(mix(dice)))
-        running.path[t] = u64(model.cell(s)) * u64(actor.actions) + u64(a)
-        commit(objective, running, model.cell(s), a, actor.actions, weights[t])
-        world = advance(world)
-        s = model.step(s, a, mix(world))
+        status, rng, a = decider.decide(setup, running, s, t, rng, stop)
+        if status != DONE:
+            return status
+        commit(objective, running, model.cell(s), a, weights[t])
+        env_rng = advance(env_rng)
+        if decider.simulates():
+            s = model.restore(s)
+        s = model.step(s, a, mix(env_rng))
         t += u64(1)
+        if t < end and t % horizon == u64(0):
+            env_rng = advance(env_rng)
+            s = model.restore(model.reset(mix(env_rng)))
+        decider.happened(a, u64(model.key(s)))
+    return DONE
 
 
 @kernel
-def choose_once(model, objective, actor, running, s, h, w, dice):
-    """The generator's state after one choice of ``actor``, and the action."""
-    dice = advance(u64(dice))
-    a = actor.choose(model, objective, s, u64(h), running.d, running.z_root, w, high(mix(dice)))
-    return dice, u64(a)
-
-
-@kernel
-def start_state(model, world):
-    """A start state from the generator state ``world``."""
-    return model.restore(model.reset(mix(u64(world))))
-
-
-@kernel
-def next_state(model, s, a, world):
-    """The state after (s, a) with the generator state ``world``."""
-    return model.step(model.restore(s), u64(a), mix(u64(world)))
-
-
-@kernel
-def next_world(world):
-    """The generator state after ``world``."""
-    return advance(u64(world))
+def decide_once(setup, decider, running, s, t, rng, stop):
+    """One decision, for calls from Python: the generator afterwards, and the action."""
+    _, rng, a = decider.decide(setup, running, s, u64(t), u64(rng), stop)
+    return rng, a

@@ -11,12 +11,12 @@ import numpy as np
 from gumdp.errors import GumdpError, check_int, unknown
 from gumdp.jit.callback import original_errors
 from gumdp.models.base import Model
+from gumdp.models.compiled import next_state
 from gumdp.models.gymnasium.adapter import actions_of, open_environment, read_number, title
 from gumdp.models.gymnasium.classic import read_state, twin_of
 from gumdp.models.source import Source, observation_is_state
 from gumdp.models.tabular import Tabular
 from gumdp.policies.base import Planner
-from gumdp.policies.play import next_state
 from gumdp.problem import Problem
 from gumdp.results import Reality, Trial
 from gumdp.seeding import streams

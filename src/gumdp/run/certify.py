@@ -13,7 +13,7 @@ from gumdp.bounds.intervals import bernstein_margin, student_margin
 from gumdp.errors import GumdpError, check_float, check_int, check_type, unknown
 from gumdp.models.tabular import Tabular
 from gumdp.objectives.base import Array
-from gumdp.policies.base import ActorPlanner, Planner
+from gumdp.policies.base import Planner, RulePlanner
 from gumdp.problem import Problem
 from gumdp.results import Bound, Certificate
 from gumdp.run.control_variate import Controlled
@@ -107,7 +107,7 @@ def _controlled(problem: Problem, planner: Planner, interval: str, control: bool
     if control and not possible:
         raise GumdpError("certify: control needs a convex objective, a tabular model and the interval 'student'.")
     if control is None:
-        control = possible and planner.batch < ActorPlanner.batch
+        control = possible and planner.batch < RulePlanner.batch
     return Controlled(planner, JensenTree(problem, "certify")) if control else planner
 
 

@@ -14,8 +14,8 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from gumdp.errors import GumdpError, check_float, check_int, unknown
+from gumdp.models.compiled import next_state, start_state
 from gumdp.models.simulator import Simulator
-from gumdp.policies.play import next_state, start_state
 from gumdp.problem import Problem
 
 SHAPING = ("none", "progress")

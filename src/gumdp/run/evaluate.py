@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from gumdp.errors import GumdpError, check_int, check_type
 from gumdp.jit.callback import original_errors
+from gumdp.jit.random import next_rng
+from gumdp.models.compiled import next_state, start_state
 from gumdp.objectives.risk import Entropic
 from gumdp.policies.base import Planner
-from gumdp.policies.play import next_state, next_world, start_state
 from gumdp.problem import Problem
 from gumdp.results import Array, Evaluation, Trial
 from gumdp.seeding import Seeds, streams
@@ -59,25 +60,25 @@ def play_trial(
 ) -> Trial:
     """Play the trial of the two generator states ``seeds``, a decision at a time, unless ``stop[0]`` is set."""
     began = time.perf_counter()
-    model, world = problem.model, np.uint64(seeds[0])
+    model, env_rng = problem.model, np.uint64(seeds[0])
     record = model.compiled()
     policy = planner.bind(problem, seeds[1])
     if stop is not None:
         policy.stop = stop
-    state = model.public(start_state(record, world))
+    state = model.public(start_state(record, env_rng))
     states, cells, decisions = [], [], []
     for t in range(problem.steps):
         if t and t % problem.horizon == 0:
-            world = np.uint64(next_world(world))
-            state = model.public(start_state(record, world))
+            env_rng = np.uint64(next_rng(env_rng))
+            state = model.public(start_state(record, env_rng))
         decision = policy.act(state)
         states.append(state)
         cells.append(policy.cell)
         decisions.append(decision)
         if on_decision:
             on_decision(t, decision)
-        world = np.uint64(next_world(world))
-        state = model.public(next_state(record, model.state(state), np.uint64(decision.action), world))
+        env_rng = np.uint64(next_rng(env_rng))
+        state = model.public(next_state(record, model.state(state), np.uint64(decision.action), env_rng))
     return Trial(
         value=policy.worth(),
         states=np.array(states),

@@ -1,4 +1,4 @@
-"""Forecasts of rollouts: for which problems there are any, and their tables, computed once for each problem."""
+"""Control variates of rollouts: for which problems there are any, and their tables, computed once for each problem."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from gumdp.models.chain import chain_of
 from gumdp.models.tabular import Tabular
 from gumdp.objectives.base import Array
 from gumdp.problem import Problem
-from gumdp.search.control_variate_kernels import Blind, Forecast, fill_moments
+from gumdp.search.control_variate_kernels import ControlVariate, NoControlVariate, fill_moments
 
 ROOM = 1 << 22  # entries that each of the two tables may have
 WORK = 200_000_000  # multiplications that they may take
 SCRATCH = ("slope", "curve", "pieces", "swing", "sums", "stamps", "serial", "fit")  # what searches don't share
 
-_known: weakref.WeakKeyDictionary[Problem, dict[bytes, Forecast | None]] = weakref.WeakKeyDictionary()
+_known: weakref.WeakKeyDictionary[Problem, dict[bytes, ControlVariate | None]] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-def forecast(problem: Problem, policy: Array | None = None) -> Any:
-    """What rollouts of ``policy``, [S, A] or [H, S, A], bring, or uniform ones; ``Blind`` where that is not known.
+def control_variate(problem: Problem, policy: Array | None = None) -> Any:
+    """That of rollouts by ``policy``, [S, A] or [H, S, A], or of uniform ones; none where their moments are not known.
 
     It is known for tables of moderate size with an objective that is written in sums over cells.
 
     >>> import gumdp
-    >>> forecast(gumdp.zoo.load("m1-entropy")).cells, forecast(gumdp.zoo.load("taxi-entropy"))
-    (6, Blind(cells=0))
+    >>> control_variate(gumdp.zoo.load("m1-entropy")).cells, control_variate(gumdp.zoo.load("taxi-entropy"))
+    (6, NoControlVariate(cells=0))
     """
     model = problem.model
     if not isinstance(model, Tabular) or problem.record.dense():
-        return Blind(0)
+        return NoControlVariate(0)
     table = uniform(model) if policy is None else policy
     table = np.ascontiguousarray(table if table.ndim == 3 else table[None], float)
     with _lock:
@@ -42,11 +42,11 @@ def forecast(problem: Problem, policy: Array | None = None) -> Any:
         if key not in known:
             known[key] = _compute(problem, model, table)
         found = known[key]
-    return Blind(0) if found is None else _with_its_own_scratch(found)
+    return NoControlVariate(0) if found is None else _with_its_own_scratch(found)
 
 
-def _compute(problem: Problem, model: Tabular, policy: Array) -> Forecast | None:
-    """The forecast under ``policy`` [1 or H, S, A], if it does not take too much."""
+def _compute(problem: Problem, model: Tabular, policy: Array) -> ControlVariate | None:
+    """The control variate under ``policy`` [1 or H, S, A], if it does not take too much."""
     states, times = problem.shape[0], problem.steps + 1
     places = times * states
     if places * states > ROOM:
@@ -58,7 +58,7 @@ def _compute(problem: Problem, model: Tabular, policy: Array) -> Forecast | None
     second = np.empty_like(first)
     fill_moments(chain_of(model), policy, problem.weights, problem.horizon, start, first, second)
     count = problem.record.count()
-    return Forecast(
+    return ControlVariate(
         start=start, states=states, cells=cells, first=first.ravel(), second=second.ravel(), slope=np.zeros(cells),
         curve=np.zeros(cells), pieces=np.zeros(2 * count * cells), swing=np.zeros(count), sums=np.zeros(places),
         stamps=np.zeros(places, np.int64), serial=np.zeros(1, np.int64), fit=np.zeros(8),

@@ -1,20 +1,22 @@
-"""What a rollout can be expected to bring, and how much of its return was luck.
+"""Control variates: how much of a rollout's return was luck.
 
 Under a policy that looks at the state alone, on a table, the mean and the mean square of the mass that a rollout adds
-to a cell are known for every place where it may begin. So is, then, the expectation of any function of the final
-occupancy that is a sum of quadratics of single cells. The search lays such a function along the objective at each
-decision; a rollout's excess over its expectation has mean 0, and taking it off the return leaves the return's mean as
-it is and takes most of the noise away.
+to an entry are known for every place where it may begin. So is, then, the expectation of any function of the final
+occupancy that is a sum of quadratics of single entries. At each decision the search fits such a function to the
+objective; a rollout's excess over its expectation has mean 0, and taking it off the return leaves the return's mean as
+it is and takes most of the noise away. The factor is that of a regression: see Lavenberg and Welch (1981), "A
+perspective on the use of control variables to increase the efficiency of Monte Carlo simulations".
 
-A forecast answers
+A control variate answers
 
-===================================================  ==================================================================
-``foresee(objective, running, s, t)``                 lay the function, at the start of the decision in ``s`` at ``t``
-``expect(objective, running, weights, t0, s, t, n)``  its expectation, for a rollout from ``s`` at ``t`` on, when the
-                                                     search has put ``n`` entries on the path since ``t0``
-``adjust(running, changed, expected, value)``         a return without its luck, after ``settle`` found ``changed``
-                                                     entries
-===================================================  ==================================================================
+========================================================  =============================================================
+``prepare(objective, running, s, t)``                      fit the function, at the start of the decision in ``s`` at
+                                                          ``t``
+``expectation(objective, running, weights, t0, s, t, n)``  its expectation, for a rollout from ``s`` at ``t`` on, when
+                                                          the search has put ``n`` entries on the path since ``t0``
+``adjust(running, changed, expected, value)``              a return without its luck, after ``settle`` found ``changed``
+                                                          entries
+========================================================  =============================================================
 """
 
 from __future__ import annotations
@@ -78,15 +80,15 @@ def fill_moments(chain, policy, weights, horizon, start, first, second):
 
 
 @record
-class Blind:
-    """No forecast: returns stay as they are."""
+class NoControlVariate:
+    """Nothing is known: returns stay as they are."""
 
     cells: int  # that it looks at: 0; a record needs a field
 
-    def foresee(self, objective, running, s, t):
+    def prepare(self, objective, running, s, t):
         return 0
 
-    def expect(self, objective, running, weights, t0, s, t, length):
+    def expectation(self, objective, running, weights, t0, s, t, length):
         return 0.0
 
     def adjust(self, running, changed, expected, value):
@@ -107,17 +109,17 @@ def knots(mean, square):
 
 
 @part
-def lay(forecast, objective, running, m, at):
+def lay(control, objective, running, m, at):
     """Lay quadratics along the terms of statistic ``m``, for rollouts whose moments are at ``at``.
 
     Leaves in ``running.z`` what the statistic can be expected to be, and in ``swing`` how far it varies.
     """
-    cells = u64(forecast.cells)
+    cells = u64(control.cells)
     z, swing = running.z_root[m], 0.0
     i = u64(0)
     while i < cells:
-        c = u64(forecast.start) + i
-        held, mean, square = running.root[c], forecast.first[at + i], forecast.second[at + i]
+        c = u64(control.start) + i
+        held, mean, square = running.root[c], control.first[at + i], control.second[at + i]
         slope, curve = 0.0, 0.0
         if mean > 0.0:
             low, middle, high = knots(mean, square)
@@ -130,17 +132,17 @@ def lay(forecast, objective, running, m, at):
             z += two + slope * (mean - middle) + curve * (square - middle * middle)
             z -= running.base[m * u64(running.root.size) + c]
             swing += (three - one) * (three - one)
-        forecast.pieces[u64(2) * m * cells + i] = slope
-        forecast.pieces[(u64(2) * m + u64(1)) * cells + i] = curve
+        control.pieces[u64(2) * m * cells + i] = slope
+        control.pieces[(u64(2) * m + u64(1)) * cells + i] = curve
         i += u64(1)
     running.z[m] = z
-    forecast.swing[m] = 0.5 * math.sqrt(swing)
+    control.swing[m] = 0.5 * math.sqrt(swing)
 
 
 @part
-def rate_of(forecast, objective, running, m):
+def rate_of(control, objective, running, m):
     """How fast the objective changes with statistic ``m``, over as far as that varies; 0 if there is no telling."""
-    z, swing = running.z[m], forecast.swing[m]
+    z, swing = running.z[m], control.swing[m]
     rate = 0.0
     if swing > 0.0:
         running.z[m] = z + swing
@@ -152,7 +154,7 @@ def rate_of(forecast, objective, running, m):
 
 
 @record
-class Forecast:
+class ControlVariate:
     """The moments of rollouts, and the quadratics that are laid along the objective at the present decision."""
 
     start: int  # the first cell that the objective looks at
@@ -169,7 +171,7 @@ class Forecast:
     serial: Any  # int64 [1]: the number of the decision
     fit: Any  # float64 [8]: what decides on the factor, see adjust
 
-    def foresee(self, objective, running, s, t):
+    def prepare(self, objective, running, s, t):
         cells, count = u64(self.cells), u64(objective.count())
         i = u64(0)
         while i < cells:
@@ -199,7 +201,7 @@ class Forecast:
         self.serial[0] += 1
         return 0
 
-    def expect(self, objective, running, weights, t0, s, t, length):
+    def expectation(self, objective, running, weights, t0, s, t, length):
         start, cells, place = u64(self.start), u64(self.cells), t * u64(self.states) + s
         at = place * cells
         if self.stamps[place] != self.serial[0]:
@@ -216,7 +218,7 @@ class Forecast:
             c = u64(running.path[k])
             if start <= c < start + cells:
                 i = c - start
-                w = weights[t0 + (k >> u64(1) if objective.grouped() else k)]
+                w = weights[t0 + k // u64(running.counts.entries())]
                 y = running.d[c] - running.root[c]
                 expected += w * (self.slope[i] + self.curve[i] * (y + 2.0 * self.first[at + i]))
             k += u64(1)

@@ -1,4 +1,4 @@
-"""Auditions: which rollouts suit a problem, found out by playing it.
+"""Tuning: which rollouts suit a problem, found out by playing it.
 
 Nothing that is cheap to compute says in advance whether greedy or random rollouts make the better decisions: greedy
 ones are closer to what good play will be, random ones show a single action's effect more clearly, because nobody makes
@@ -16,16 +16,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gumdp.models.gymnasium.clone import Clone
 from gumdp.objectives.base import Array
 from gumdp.problem import Problem
 from gumdp.seeding import Seeds, streams
 
 
 class Choice(NamedTuple):
-    """What an audition decides."""
+    """What tuning decides."""
 
-    share: float  # of random steps in greedy rollouts
+    randomness: float  # of random steps in greedy rollouts
     reuse: bool  # keep the part of the tree that the real step led to
     exploration: float
 
@@ -34,57 +33,60 @@ SHARES = (0.3, 1.0, 0.0)
 WIDTHS = (2.0, 6.0)  # exploration; the first is the usual one
 SEED = 0xA0D1710  # no one's trials
 TRIALS = 32
-BUDGETS = (100, 25, 10)  # iterations a decision: the first for which there is time for half of the trials
+BUDGETS = (100, 25, 10)  # iterations per decision: the first for which there is time for half of the trials
 WORK = 37_500_000  # simulated steps, for all candidates together
 CANDIDATES = len(SHARES) + len(WIDTHS)  # the usual one, and one for each change
 TAIL = 0.001  # the share of the weights, at the end of an episode, that is left out
 
+Given = tuple[float | None, bool | None, float | None]  # what tuning need not decide
 Play = Callable[[Problem, Choice, int, Seeds], Array]  # with so many iterations, from seeds to values
 
 _found: weakref.WeakKeyDictionary[Problem, dict[Hashable, Choice]] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-def audition(
+def tune(
     problem: Problem,
     play: Play,
     key: Hashable,
-    share: float | None = None,
+    randomness: float | None = None,
     reuse: bool | None = None,
     exploration: float | None = None,
     usual: float = SHARES[0],
 ) -> Choice:
-    """The choice that did best; what is given stays as it is, and ``usual`` is the share unless others do better.
+    """The choice that did best; what is given stays as it is, and ``usual`` is the randomness unless others do better.
 
     The same ``key`` for the same problem gives the first answer again. Everything is seeded: the answer is the same
     in every process.
     """
-    given = share, reuse, exploration
+    given = randomness, reuse, exploration
     with _lock:
         known = _found.setdefault(problem, {})
         if (key, given) not in known:
-            known[key, given] = _hold(problem, play, given, usual)
+            known[key, given] = _choose(problem, play, given, usual)
         return known[key, given]
 
 
-def _hold(problem: Problem, play: Play, given: tuple[float | None, bool | None, float | None], usual: float) -> Choice:
-    share, reuse, exploration = given
+def _choose(problem: Problem, play: Play, given: Given, usual: float) -> Choice:
+    randomness, reuse, exploration = given
     choice = Choice(
-        usual if share is None else share, reuse is not False, WIDTHS[0] if exploration is None else exploration
+        usual if randomness is None else randomness,
+        reuse is not False,
+        WIDTHS[0] if exploration is None else exploration,
     )
     short = shortened(problem)
     trials, iterations = extent(short)
-    if trials < 2 or isinstance(problem.model, Clone):
+    if trials < 2 or problem.model.interpreted:
         return choice
-    changes: list[dict[str, Any]] = [{"share": each} for each in SHARES if share is None and each != usual]
+    changes: list[dict[str, Any]] = [{"randomness": each} for each in SHARES if randomness is None and each != usual]
     changes += [{"reuse": False}] if reuse is None else []
     changes += [{"exploration": each} for each in WIDTHS[1:] if exploration is None]
     with contextlib.suppress(Exception):  # a fault of the problem is reported where the run itself meets it
-        return _contest(short, play, choice, changes, iterations, streams(SEED, trials))
+        return _race(short, play, choice, changes, iterations, streams(SEED, trials))
     return choice
 
 
-def _contest(
+def _race(
     problem: Problem, play: Play, best: Choice, changes: list[dict[str, Any]], iterations: int, seeds: Seeds
 ) -> Choice:
     """What is better than the usual, one change after the other."""
@@ -92,7 +94,7 @@ def _contest(
     for change in changes:
         other = best._replace(**change)
         theirs = play(problem, other, iterations, seeds)
-        quicker = other.share == 1.0 and np.array_equal(theirs, values)
+        quicker = other.randomness == 1.0 and np.array_equal(theirs, values)
         if is_better(theirs, values) or quicker:
             best, values = other, theirs
     return best
@@ -119,7 +121,7 @@ def shortened(problem: Problem) -> Problem:
 
 
 def extent(problem: Problem) -> tuple[int, int]:
-    """How many trials each candidate plays, with how many iterations a decision.
+    """How many trials each candidate plays, with how many iterations per decision.
 
     >>> import gumdp
     >>> extent(gumdp.zoo.load("m1-entropy", horizon=40)), extent(gumdp.zoo.load("m1-entropy", horizon=1000))

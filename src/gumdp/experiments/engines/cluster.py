@@ -32,7 +32,7 @@ from gumdp.experiments.plan.version import full_version
 QUEUE = 2  # jobs sent for each core of the cluster
 RETRIES = 5  # of a job whose worker or node died, by Ray itself
 PATIENCE = 5.0  # seconds to reach an address
-# How Ray is told to listen on 127.0.0.1 only, which it does by itself on other systems than Linux, and to ask for tokens.
+# How Ray is told to listen on 127.0.0.1 only, as it does by itself on systems other than Linux, and to ask for tokens.
 ALONE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}
 
 

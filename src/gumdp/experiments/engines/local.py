@@ -25,8 +25,9 @@ AHEAD = 12  # arms that are prepared before their turn
 
 class Local:
     """This machine. Compiled trials let go of the interpreter and run at the same time in threads of this process.
-    For others, and for bounds, each thread has a process of its own to send them to, also if there is one worker only. One more thread goes ahead of
-    the others and compiles and solves what the next arms need, so that cores are not idle while that goes on."""
+    For others, and for bounds, each thread has a process of its own to send them to; what is interpreted goes there
+    even if there is one worker only, so that it can take nothing else with it. One more thread goes ahead of the
+    others and compiles and solves what the next arms need, so that cores are not idle while that goes on."""
 
     name = "local"
     portion = 0.05

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gumdp.errors import GumdpError, check_int, unknown
 from gumdp.experiments.plan.identity import BITS, called, canonical, digest, dumps, file_digest
-from gumdp.policies import registry
+from gumdp.run import registry
 from gumdp.zoo.registry import find, load
 
 if TYPE_CHECKING:
@@ -130,9 +130,9 @@ class Arm:
     def _check_files(self, part: str, name: str, options: Mapping[str, Any]) -> None:
         """Refuse a file that is not what it was: trials of two contents must not share an arm."""
         for key, known in self.identity[part][1].items():
-            if isinstance(known, dict) and known.keys() == {"file"} and key in options:
-                if file_digest(f"{name}: {key}", options[key]) != known["file"]:
-                    raise GumdpError(f"{name}: {key}: {options[key]} has changed since the run began; start it again.")
+            is_file = isinstance(known, dict) and known.keys() == {"file"} and key in options
+            if is_file and file_digest(f"{name}: {key}", options[key]) != known["file"]:
+                raise GumdpError(f"{name}: {key}: {options[key]} has changed since the run began; start it again.")
 
     def plain(self) -> dict[str, Any]:
         """The arm as JSON has it."""
@@ -147,7 +147,7 @@ class Arm:
 
 def check_planner(name: str, options: Mapping[str, Any]) -> None:
     """Refuse options that the named planner doesn't have, and options of the wrong type."""
-    entry = next((entry for entry in registry.PLANNERS if entry.name == name), None)
+    entry = next((entry for entry in registry.entries() if entry.name == name), None)
     if entry is None:
         raise unknown("planner", name, registry.names())
     kinds: dict[str, Any] = {option.name: option.kind for option in entry.options}
@@ -175,7 +175,7 @@ def _plain(problem: str, key: str, value: Any) -> Any:
 
 
 def _files(planner: str) -> set[str]:
-    return {o.name for entry in registry.PLANNERS if entry.name == planner for o in entry.options if o.kind is Path}
+    return {o.name for entry in registry.entries() if entry.name == planner for o in entry.options if o.kind is Path}
 
 
 def _content(name: str, key: str, value: Any, is_file: bool) -> Any:

@@ -11,7 +11,7 @@ from gumdp.errors import GumdpError, check_int
 from gumdp.experiments.plan.arm import Arm
 from gumdp.experiments.plan.code import Code, reached
 from gumdp.experiments.plan.version import full_version
-from gumdp.policies import registry
+from gumdp.run import registry
 from gumdp.seeding import BITS
 from gumdp.zoo.registry import find
 
@@ -62,7 +62,7 @@ class Experiment:
         problems and planners of its arms were written.
         """
         assert self.code is not None
-        planners = {entry.name: entry.build for entry in registry.PLANNERS}
+        planners = {entry.name: entry.build for entry in registry.entries()}
         builders = [find(arm.problem).build for arm in self.arms] + [planners[arm.planner] for arm in self.arms]
         named = {name for name, _ in self.code.modules}
         others = [builder for builder in builders if getattr(builder, "__module__", "") not in named]

@@ -90,5 +90,11 @@ def called(name: str, options: Mapping[str, Any]) -> str:
 def _shown(value: Any) -> str:
     if not isinstance(value, str):
         return str(value)
-    plain = re.fullmatch(r"[^\W\d][\w./-]*|[/.][\w./-]+", value) and value not in ("True", "False", "None", "nan", "inf")
+    plain = re.fullmatch(r"[^\W\d][\w./-]*|[/.][\w./-]+", value) and value not in (
+        "True",
+        "False",
+        "None",
+        "nan",
+        "inf",
+    )
     return value if plain else repr(value)

@@ -39,7 +39,7 @@ from gumdp.experiments.plan.experiment import (
     planner_variants,
     problem_variants,
 )
-from gumdp.policies import registry
+from gumdp.run import registry
 from gumdp.seeding import BITS
 from gumdp.zoo.registry import find, names
 

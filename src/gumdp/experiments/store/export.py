@@ -20,13 +20,12 @@ ROWS = 50_000  # at a time: exports of any size take little memory
 def to_csv(store: Store, path: str | Path) -> int:
     """Write every trial to a CSV file, and return how many there were."""
     count = 0
-    with _aside(path) as target:
-        with open(target, "w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(COLUMNS)
-            for row in store.rows():
-                writer.writerow([repr(x) if isinstance(x, float) else x for x in row])
-                count += 1
+    with _aside(path) as target, open(target, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        for row in store.rows():
+            writer.writerow([repr(x) if isinstance(x, float) else x for x in row])
+            count += 1
     return count
 
 
@@ -40,15 +39,13 @@ def to_parquet(store: Store, path: str | Path) -> int:
     kinds: dict[str, Any] = {"trial": pyarrow.int64(), "value": pyarrow.float64(), "seconds": pyarrow.float64()}
     schema = pyarrow.schema([(name, kinds.get(name, pyarrow.string())) for name in COLUMNS])
     rows, count = store.rows(), 0
-    with _aside(path) as target:
-        with pyarrow.parquet.ParquetWriter(str(target), schema) as writer:
-            while part := list(itertools.islice(rows, ROWS)):
-                columns = [
-                    pyarrow.array(column, kind.type)
-                    for column, kind in zip(zip(*part, strict=True), schema, strict=True)
-                ]
-                writer.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
-                count += len(part)
+    with _aside(path) as target, pyarrow.parquet.ParquetWriter(str(target), schema) as writer:
+        while part := list(itertools.islice(rows, ROWS)):
+            columns = [
+                pyarrow.array(column, kind.type) for column, kind in zip(zip(*part, strict=True), schema, strict=True)
+            ]
+            writer.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
+            count += len(part)
     return count
 
 

@@ -126,7 +126,9 @@ def _old_label(problem: str, options: dict[str, Any]) -> str:
     return f"{problem}({inside})" if inside else called(problem, {})
 
 
-def add_rows(connection: sqlite3.Connection, table: str, rows: Sequence[tuple[Any, ...]], arm: int | None = None) -> int:
+def add_rows(
+    connection: sqlite3.Connection, table: str, rows: Sequence[tuple[Any, ...]], arm: int | None = None
+) -> int:
     """Add rows with their seals, but for those that are there already, and count them; return how many were added."""
     if not rows:
         return 0

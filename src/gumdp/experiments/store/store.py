@@ -265,7 +265,7 @@ class Store:
                 pass
 
     def done(self, arm: Arm, keep: Sequence[str] = ()) -> set[int]:
-        """The numbers of the trials of ``arm`` that this version of the code has made and of which ``keep`` is there."""
+        """The numbers of the trials of ``arm`` that this version has made, with what is to be kept of each."""
         with self._looking() as db:
             found = db.execute(
                 "SELECT arm FROM arms WHERE digest = ? AND version = ?", (arm.digest, self.version)
@@ -360,8 +360,8 @@ class Store:
         """Every trial, one after another: what exports write. See ``COLUMNS``."""
         for stored in self.arms():
             arm, options = stored.arm, stored.arm.plain()
-            facts = (arm.problem, json.dumps(options["problem_options"]), arm.planner)
-            facts = (*facts, json.dumps(options["planner_options"]), str(arm.seed))
+            texts = json.dumps(options["problem_options"]), json.dumps(options["planner_options"])
+            facts = (arm.problem, texts[0], arm.planner, texts[1], str(arm.seed))
             with self._looking():
                 for _, trial, value, seconds, ended, _ in self._rows("trials", stored.number):
                     yield (*facts, trial, value, seconds, ended, stored.version, arm.digest)

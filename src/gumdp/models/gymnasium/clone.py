@@ -44,6 +44,8 @@ class Clone(Model):
     planner sees through it.
     """
 
+    interpreted = True
+
     def __init__(
         self,
         env: Any,

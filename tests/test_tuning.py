@@ -1,4 +1,4 @@
-"""Auditions: rollouts chosen by playing, and what the choice must keep to."""
+"""Tuning: rollouts chosen by playing, and what the choice must keep to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import gumdp
 from gumdp.search import tuning as stage
-from gumdp.search.tuning import Choice, audition, extent, shortened
+from gumdp.search.tuning import Choice, extent, shortened, tune
 
 
 class Cast:
@@ -40,44 +40,44 @@ def small():
 def test_the_best_candidate_wins(share, reuse, width, usual):
     wanted = Choice(share, reuse, width)
     worth = {each: -float(sum(a == b for a, b in zip(each, wanted, strict=True))) for each in EQUAL}
-    assert audition(small(), Cast(worth), "key", usual=usual) == wanted
+    assert tune(small(), Cast(worth), "key", usual=usual) == wanted
 
 
 def test_who_is_no_better_does_not_replace_the_usual():
     level = {each: 0.0 if each == USUAL else 0.5 for each in EQUAL}
-    assert audition(small(), Cast(level), "key") == USUAL
+    assert tune(small(), Cast(level), "key") == USUAL
 
 
 def test_what_is_given_is_not_changed():
     wanted = Choice(0.0, False, 6.0)
     worth = {each: -float(sum(a == b for a, b in zip(each, wanted, strict=True))) for each in EQUAL}
-    assert audition(small(), Cast(worth), "key", share=1.0) == (1.0, False, 6.0)
-    assert audition(small(), Cast(worth), "key", reuse=True) == (0.0, True, 6.0)
-    assert audition(small(), Cast(worth), "key", exploration=2.0) == (0.0, False, 2.0)
-    assert audition(small(), Cast(worth), "key", 0.3, None, 2.0) == (0.3, False, 2.0)
+    assert tune(small(), Cast(worth), "key", randomness=1.0) == (1.0, False, 6.0)
+    assert tune(small(), Cast(worth), "key", reuse=True) == (0.0, True, 6.0)
+    assert tune(small(), Cast(worth), "key", exploration=2.0) == (0.0, False, 2.0)
+    assert tune(small(), Cast(worth), "key", 0.3, None, 2.0) == (0.3, False, 2.0)
 
 
-def test_a_problem_is_auditioned_once_for_each_kind_of_search():
+def test_a_problem_is_tuned_once_for_each_kind_of_search():
     problem, cast = small(), Cast(EQUAL)
-    first = audition(problem, cast, "key")
+    first = tune(problem, cast, "key")
     asked = cast.asked
-    assert audition(problem, cast, "key") == first
+    assert tune(problem, cast, "key") == first
     assert cast.asked == asked
-    audition(problem, cast, "other key")
+    tune(problem, cast, "other key")
     assert cast.asked == 2 * asked
 
 
-def test_a_fault_in_the_audition_leaves_the_usual_choice():
+def test_a_fault_in_tuning_leaves_the_usual_choice():
     def fails(*args):
         raise gumdp.GumdpError("the objective has failed.")
 
-    assert audition(small(), fails, "key") == USUAL
-    assert audition(small(), fails, "key", share=1.0) == (1.0, True, 2.0)
+    assert tune(small(), fails, "key") == USUAL
+    assert tune(small(), fails, "key", randomness=1.0) == (1.0, True, 2.0)
 
 
-def test_too_long_a_problem_has_no_audition():
+def test_too_long_a_problem_is_not_tuned():
     cast = Cast(EQUAL)
-    assert audition(gumdp.zoo.load("patrol", horizon=5000), cast, "key") == USUAL
+    assert tune(gumdp.zoo.load("patrol", horizon=5000), cast, "key") == USUAL
     assert cast.asked == 0
 
 
@@ -91,7 +91,7 @@ def test_the_end_of_a_discounted_run_is_left_out_but_no_more_than_its_share():
     assert shortened(gumdp.zoo.load("patrol")).horizon == 200
 
 
-def test_the_work_of_an_audition_is_limited():
+def test_the_work_of_tuning_is_limited():
     for horizon in (5, 40, 100, 200, 400, 700):
         problem = gumdp.zoo.load("m1-entropy", horizon=horizon)
         trials, iterations = extent(problem)
@@ -101,17 +101,17 @@ def test_the_work_of_an_audition_is_limited():
 
 def test_rollouts_that_cannot_tell_actions_apart_are_not_asked_to():
     problem = gumdp.zoo.load("random-small", objective="state-entropy")
-    actor, _, _ = gumdp.MCTS(10).equip(problem)
-    assert actor.dice == 2**32
+    rules, _ = gumdp.MCTS(10).rules(problem)
+    assert rules.leaf.policy.dice == 2**32
 
 
 def test_the_choice_is_the_same_each_time():
-    equipped = [gumdp.MCTS(9).equip(small()) for _ in range(3)]
-    chosen = {(actor.dice, rules.reuse, rules.exploration) for actor, _, rules in equipped}
+    found = [gumdp.MCTS(9).rules(small()) for _ in range(3)]
+    chosen = {(rules.leaf.policy.dice, reuse, rules.select.exploration) for rules, reuse in found}
     assert len(chosen) == 1
 
 
-def test_the_audition_finds_the_better_rollouts():
+def test_tuning_finds_the_better_rollouts():
     problem = gumdp.zoo.load("subset-sum")
     found = gumdp.evaluate(problem, gumdp.MCTS(100), trials=100).values
     for share in stage.SHARES:

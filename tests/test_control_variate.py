@@ -1,4 +1,4 @@
-"""Forecasts of rollouts: their moments by enumeration, the expectation, and returns without the luck."""
+"""Control variates of rollouts: their moments by enumeration, the expectation, and returns without the luck."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 
 import gumdp
 from gumdp.counts.running import commit, new_running, settle
-from gumdp.search.control_variate import forecast, span, uniform
-from gumdp.search.control_variate_kernels import Blind, Forecast, knots
+from gumdp.search.control_variate import control_variate, span, uniform
+from gumdp.search.control_variate_kernels import ControlVariate, NoControlVariate, knots
 
 ROLLOUTS = {"randomness": 1.0, "reuse": True, "exploration": 2.0}  # without an audition
 
@@ -70,7 +70,7 @@ def test_the_moments_are_those_of_all_that_can_happen(name, kind):
     policy = np.random.default_rng(5).dirichlet(np.ones(2), size=shape[:-1])
     if kind == "uniform" or name == "masked":
         policy = uniform(problem.model)
-    found = forecast(problem, None if kind == "uniform" else policy)
+    found = control_variate(problem, None if kind == "uniform" else policy)
     first, second = (x.reshape(problem.steps + 1, problem.shape[0], found.cells) for x in (found.first, found.second))
     seen = slice(found.start, found.start + found.cells)
     for t in range(problem.steps + 1):
@@ -103,10 +103,10 @@ def test_the_expectation_is_that_of_the_quadratics_over_all_that_can_happen(name
     problem, policy = PROBLEMS[name], uniform(PROBLEMS[name].model)
     done, taken, s = [(0, 1)], [(2, 0), (2, 0)], 2  # a pair twice: its quadratic does not add up
     running, length = at(problem, done, taken)
-    found, t0, t = forecast(problem), np.uint64(1), np.uint64(3)
+    found, t0, t = control_variate(problem), np.uint64(1), np.uint64(3)
     with np.errstate(over="ignore"):
-        found.foresee(problem.record, running, np.uint64(2), t0)
-        expected = found.expect(problem.record, running, problem.weights, t0, np.uint64(s), t, np.uint64(length))
+        found.prepare(problem.record, running, np.uint64(2), t0)
+        expected = found.expectation(problem.record, running, problem.weights, t0, np.uint64(s), t, np.uint64(length))
     before = running.d - running.root
     total = 0.0
     for p, d in zip(*futures(problem, policy, s, int(t)), strict=True):
@@ -133,15 +133,15 @@ def play_on(problem, running, length, s, t, rng):
 
 def adjusted(problem, returns, seed=0):
     """So many returns of rollouts from one place, as they are and without their luck."""
-    rng, found = np.random.default_rng(seed), forecast(problem)
+    rng, found = np.random.default_rng(seed), control_variate(problem)
     t0 = np.uint64(1)
     values = np.empty((returns, 2))
     with np.errstate(over="ignore"):
         for k in range(returns):
             running, length = at(problem, [(0, 1)], [(2, 0)])
             if k == 0:
-                found.foresee(problem.record, running, np.uint64(2), t0)
-            expected = found.expect(
+                found.prepare(problem.record, running, np.uint64(2), t0)
+            expected = found.expectation(
                 problem.record, running, problem.weights, t0, np.uint64(1), np.uint64(2), np.uint64(length)
             )
             value, changed = play_on(problem, running, length, 1, 2, rng)
@@ -176,7 +176,7 @@ def test_means_of_the_search_are_those_of_uniform_play():
                 exact[a] += p * q * problem.objective.value(d)
     seen = {}
     for corrected in (False, True):
-        planner = gumdp.MCTS(2, **ROLLOUTS, corrected=corrected, paired=False, even=False)
+        planner = gumdp.MCTS(2, **ROLLOUTS, control_variate=corrected, paired=False, even=False)
         seen[corrected] = np.array([planner.start(problem, seed=k).act(0).values for k in range(1500)])
         error = seen[corrected].std(axis=0, ddof=1) / np.sqrt(len(seen[corrected]))
         assert np.all(np.abs(seen[corrected].mean(axis=0) - exact) < 4.0 * error)
@@ -190,24 +190,25 @@ def test_quadratics_meet_the_objective_at_three_different_masses(mean, square):
     assert high - middle == pytest.approx(middle - low)
 
 
-def test_there_is_no_forecast_where_it_is_not_known():
+def test_there_is_none_where_the_moments_are_not_known():
     small = gumdp.zoo.load("m1-entropy")
-    assert isinstance(forecast(small), Forecast)
+    assert isinstance(control_variate(small), ControlVariate)
     dense = gumdp.Problem(small.model, gumdp.Function(lambda d: float(np.max(d))), 0.9, 20)
-    assert isinstance(forecast(dense), Blind)
-    assert isinstance(forecast(gumdp.zoo.load("mountaincar-entropy")), Blind)
-    assert isinstance(forecast(gumdp.zoo.load("patrol", rows=60, columns=60)), Blind)
+    assert isinstance(control_variate(dense), NoControlVariate)
+    assert isinstance(control_variate(gumdp.zoo.load("mountaincar-entropy")), NoControlVariate)
+    assert isinstance(control_variate(gumdp.zoo.load("patrol", rows=60, columns=60)), NoControlVariate)
     for planner, known in (
         (gumdp.MCTS(5, **ROLLOUTS), True), (gumdp.MCTS(5, rollout="uniform"), True), (gumdp.MCTS.paper(5), False),
-        (gumdp.MCTS(5, rollout=np.full(small.shape, 0.5)), True), (gumdp.MCTS(5, **ROLLOUTS, corrected=False), False),
+        (gumdp.MCTS(5, rollout=np.full(small.shape, 0.5)), True),
+        (gumdp.MCTS(5, **ROLLOUTS, control_variate=False), False),
         (gumdp.MCTS(5, **{**ROLLOUTS, "randomness": 0.3}), False),
     ):  # fmt: skip
-        assert isinstance(planner.equip(small)[1], Forecast if known else Blind)
+        assert isinstance(planner.rules(small)[0].leaf.control, ControlVariate if known else NoControlVariate)
 
 
 def test_tables_are_computed_once_and_scratch_is_not_shared():
     problem = gumdp.zoo.load("m1-entropy")
-    one, two = forecast(problem), forecast(problem)
+    one, two = control_variate(problem), control_variate(problem)
     assert one.first is two.first
     assert one.slope is not two.slope
     assert span(problem) == (0, 6)
@@ -239,7 +240,7 @@ def test_compiled_and_interpreted_searches_agree_to_the_last_bit():
 def test_a_watchman_decides_better_without_luck():
     problem = gumdp.zoo.load("patrol", rows=4, columns=4, slip=0.3, horizon=40)
     with_luck, without = (
-        gumdp.evaluate(problem, gumdp.MCTS(100, **ROLLOUTS, corrected=corrected), trials=100).values
+        gumdp.evaluate(problem, gumdp.MCTS(100, **ROLLOUTS, control_variate=corrected), trials=100).values
         for corrected in (False, True)
     )
     gain = with_luck - without
