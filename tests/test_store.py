@@ -12,7 +12,7 @@ import pytest
 
 import gumdp
 from gumdp.experiments.plan.arm import Arm
-from gumdp.experiments.store import store as store_module
+from gumdp.experiments.store import reader as reader_module
 from gumdp.experiments.store.export import to_csv, to_parquet
 from gumdp.experiments.store.outcome import Outcome
 from gumdp.experiments.store.store import COLUMNS, Store, StoreError
@@ -68,7 +68,7 @@ def test_changed_settings_make_a_cell_of_their_own(tmp_path: Path) -> None:
 
 def test_versions_are_never_mixed(tmp_path: Path, monkeypatch) -> None:
     fill(tmp_path, 0, 1)
-    monkeypatch.setattr(store_module, "version", lambda: "9.9.9+other")
+    monkeypatch.setattr(reader_module, "version", lambda: "9.9.9+other")
     with Store.open(tmp_path) as store:
         assert store.done(ARM) == set()
         store.begin("local", {}, "test")

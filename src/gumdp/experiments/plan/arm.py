@@ -170,8 +170,8 @@ def _typed(value: Any, own: Any) -> Any:
     return Path(value) if isinstance(own, Path) and isinstance(value, str) else value
 
 
-def _plain(problem: str, key: str, value: Any) -> Any:
-    return canonical(value, f"{problem}: {key}")
+def _plain(problem: str, key: str, value: Any) -> str:
+    return dumps(canonical(value, f"{problem}: {key}"))  # as text: Python takes True for 1
 
 
 def _files(planner: str) -> set[str]:

@@ -11,7 +11,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gumdp.errors import GumdpError, show
@@ -22,6 +22,8 @@ FILE, LOCK = "results.sqlite", "running.lock"
 BESIDE = ("-wal", "-shm", "-journal")  # what SQLite puts beside a file
 CHECKING = 30.0  # seconds that the check of a file may take
 STEPS = 20_000  # of SQLite's machine between two looks at the clock
+# What reading data that is not as it should be can raise.
+NONSENSE = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError)
 LIMITS = {  # of what a file can make SQLite do; far above what a store needs
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
     sqlite3.SQLITE_LIMIT_COLUMN: 100,
@@ -107,9 +109,11 @@ def connect(path: Path, reading: bool = False) -> sqlite3.Connection:
         if connection is not None:
             connection.close()
         raise GumdpError(f"{path} can't be used: {reason(error)}. It is left as it is.") from None
-    except BaseException:
+    except BaseException as error:
         if connection is not None:
             connection.close()
+        if isinstance(error, NONSENSE) and not isinstance(error, GumdpError):
+            raise GumdpError(f"{path} can't be used: it holds what no store has. It is left as it is.") from None
         raise
     return connection
 
@@ -187,7 +191,8 @@ def deadline(connection: sqlite3.Connection, seconds: float) -> Iterator[None]:
     try:
         yield
     finally:
-        connection.set_progress_handler(None, 0)
+        with suppress(sqlite3.ProgrammingError):  # it is closed
+            connection.set_progress_handler(None, 0)
 
 
 def reason(error: sqlite3.Error) -> str:
