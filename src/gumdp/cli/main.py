@@ -18,7 +18,7 @@ import click
 
 import gumdp
 from gumdp.cli import experiments, reports
-from gumdp.cli.output import console, print_json, say
+from gumdp.cli.output import console, forget_output, print_json, say
 from gumdp.cli.signals import Signals, Terminated, leave
 from gumdp.errors import GumdpError, one_of, show
 from gumdp.report import data
@@ -54,11 +54,11 @@ def _run(args: list[str] | None) -> int:
     except KeyboardInterrupt:
         return _complain("interrupted.", 130)
     except BrokenPipeError:  # the reader, head for instance, has seen enough
-        _forget_output()
+        forget_output()
         return 0
     except OSError as error:
         if error.filename is None:
-            _forget_output()
+            forget_output()
         what = show(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else "what it prints"
         return _complain(f"{what} can't be read or written: {error.strerror or error}.", 2)
     except Exception as error:
@@ -70,12 +70,6 @@ def _run(args: list[str] | None) -> int:
 def _complain(message: str, code: int) -> int:
     say(" ".join(["gumdp:", *message.split()]))
     return code
-
-
-def _forget_output() -> None:
-    """What was to be printed is dropped: Python would try again when it ends, and complain."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Interrupted(Exception):

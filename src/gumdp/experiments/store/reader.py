@@ -1,4 +1,4 @@
-"""Looking into a store: every row is verified when it is read, and what is not as it should be is said in a sentence."""
+"""Looking into a store: every row is verified when it is read, and what is wrong with it is said in a sentence."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from gumdp.experiments.store.seal import Tally, seal
 from gumdp.results import Array
 
 KEPT = {"occupancy": ("occupancy",), "trajectory": ("states", "actions")}  # by the word that asks for it
+ORDERED = {"trials": 2, "details": 3}  # tables that are kept in the order of their first columns
 COLUMNS = (
     "problem", "problem_options", "planner", "planner_options", "seed", "trial", "value", "seconds", "ended", "version",
     "arm",
@@ -50,6 +51,24 @@ class Reader:
     def __init__(self, folder: Path, connection: sqlite3.Connection, of: str | None = None) -> None:
         self.folder, self._connection, self._of = folder, connection, of
         self._good: dict[str, Tally] = {}  # what has been verified
+        self._known: dict[tuple[str, str], int] = {}  # the number of each arm, by digest and version
+        self._alone = False  # nobody else adds to it
+
+    def look_through(self) -> None:
+        """Verify all tables that are small, and refuse a store in which they are not as they should be."""
+        with self._looking() as db:
+            self._known = {row[1:3]: row[0] for row in self._rows("arms") if _restored(row)}
+            for row in self._rows("runs"):
+                _table(row[4])
+            for row in self._rows("findings"):
+                _table(row[3])
+            owners = {row[0] for row in self._rows("failures")}
+            for table in ("trials", "details"):
+                owners |= {row[0] for row in db.execute(f"SELECT DISTINCT arm FROM {table}")}
+            if not owners <= set(self._known.values()):
+                raise sqlite3.DatabaseError("it is damaged: an arm of which there are trials is missing")
+            for _ in self._rows("endings"):
+                pass
 
     @property
     def version(self) -> str:
@@ -77,15 +96,19 @@ class Reader:
                 db.execute("ROLLBACK")
 
     def _rows(self, table: str, arm: int | None = None) -> Iterator[tuple[Any, ...]]:
-        """The rows of a table, or of an arm in it, in their order and each of them verified; inside ``_looking``."""
+        """The rows of a table, or of an arm in it, each of them verified, and their order too; inside ``_looking``."""
         db = self._connection
         name = table if arm is None else f"{table} {arm}"
         where = "" if arm is None else "WHERE arm = ?"
         rows = total = 0
+        last: tuple[Any, ...] = ()
         for row in db.execute(f"SELECT * FROM {table} {where}", () if arm is None else (arm,)):
             if seal(table, *row[:-1]) != row[-1]:
                 raise sqlite3.DatabaseError(f"it is damaged: a row of {name} is not what was stored")
-            rows, total = rows + 1, total + row[-1]
+            key = row[1 : ORDERED.get(table, 1)]
+            if rows and key <= last and key:  # where rows are looked up by their order, they must have it
+                raise sqlite3.DatabaseError(f"it is damaged: rows of {name} are out of order")
+            rows, total, last = rows + 1, total + row[-1], key
             yield row[:-1]
         self._check(name, Tally().plus(rows, total))
 
@@ -104,9 +127,7 @@ class Reader:
     def done(self, arm: Arm, keep: Sequence[str] = ()) -> set[int]:
         """The numbers of the trials of ``arm`` that this version has made, with what is to be kept of each."""
         with self._looking() as db:
-            found = db.execute(
-                "SELECT arm FROM arms WHERE digest = ? AND version = ?", (arm.digest, self.version)
-            ).fetchone()
+            found = self._find(arm)
             if found is None:
                 return set()
             self._verify("trials", found[0])
@@ -115,6 +136,13 @@ class Reader:
                 query = "SELECT trial FROM details WHERE arm = ? AND what = ?"
                 made &= {row[0] for row in db.execute(query, (*found, what))}
             return made
+
+    def _find(self, arm: Arm) -> tuple[int] | None:
+        """The number of an arm of this version; inside ``_looking``. No index is trusted with it."""
+        key = arm.digest, self.version
+        if key not in self._known and not self._alone:  # another process may have added it
+            self._known = {row[1:3]: row[0] for row in self._rows("arms")}
+        return (self._known[key],) if key in self._known else None
 
     def versions(self) -> list[str]:
         """The versions whose trials are here, the one that began last first."""
@@ -183,6 +211,8 @@ class Reader:
         """The last message of each trial that failed and was not made since, by arm and trial."""
         query, db = "SELECT 1 FROM trials WHERE arm = ? AND trial = ?", self._connection
         messages = {(arm, trial): message for arm, trial, message, *_ in self._rows("failures")}
+        for arm in {arm for arm, _ in messages}:
+            self._verify("trials", arm)
         return {key: message for key, message in messages.items() if db.execute(query, key).fetchone() is None}
 
     def runs(self) -> list[dict[str, Any]]:
@@ -208,8 +238,11 @@ class Reader:
 
 def _restored(row: tuple[Any, ...]) -> Arm:
     _, _, _, problem, problem_options, planner, planner_options, seed, identity = row
-    options = _table(problem_options), _table(planner_options)
-    return Arm.restored(problem, planner, *options, int(seed), identity=_table(identity))
+    options, known = (_table(problem_options), _table(planner_options)), _table(identity)
+    for name, part in ((problem, known["problem"]), (planner, known["planner"])):
+        if not isinstance(name, str) or part[0] != name or not isinstance(part[1], dict):
+            raise TypeError
+    return Arm.restored(problem, planner, *options, int(seed), identity=known)
 
 
 def _table(text: str) -> dict[str, Any]:

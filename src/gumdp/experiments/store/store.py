@@ -65,10 +65,13 @@ class Store(Reader):
             raise GumdpError(f"the folder {show(str(folder))} can't be made: {error.strerror}.") from None
         check_files(folder)
         lock = take_lock(folder)
+        store = None
         try:
             store = cls(folder, connect(folder / FILE), lock, of)
+            store.look_through()
+            store._alone = True
         except BaseException:
-            lock.close()
+            store.close() if store is not None else lock.close()
             raise
         store._watch.trouble()
         return store
@@ -80,7 +83,13 @@ class Store(Reader):
         check_files(folder)
         if not (folder / FILE).is_file():
             raise GumdpError(f"{folder} holds no results: there is no {FILE} in it.")
-        return cls(folder, connect(folder / FILE, reading=True), None)
+        store = cls(folder, connect(folder / FILE, reading=True), None)
+        try:
+            store.look_through()
+        except BaseException:
+            store.close()
+            raise
+        return store
 
     def close(self) -> None:
         """Let go of the folder."""
@@ -163,7 +172,7 @@ class Store(Reader):
         digest = arm.digest
         if digest not in self._numbers:
             db, key = self._connection, (digest, self.version)
-            found = db.execute("SELECT arm FROM arms WHERE digest = ? AND version = ?", key).fetchone()
+            found = self._find(arm)
             if found is None:
                 (last,) = db.execute("SELECT COALESCE(MAX(arm), 0) FROM arms").fetchone()
                 found = (last + 1,)
