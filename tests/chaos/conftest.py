@@ -1,12 +1,15 @@
 """Counts of what was tried and what came of it, printed when all is over."""
 
 import signal
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+COMMAND = [sys.executable, "-c", "import sys; from gumdp.cli.main import main; sys.exit(main())"]
 _counts: dict[str, Counter[str]] = {}
 LONGEST = 60  # seconds that an attack may take before it counts as a hang
 
@@ -50,3 +53,22 @@ def plan(tmp_path: Path) -> Path:
     path = tmp_path / "plan.toml"
     path.write_text('trials = 3\nproblems = [{name = "m1-entropy", horizon = 5}]\nplanners = ["random"]\n')
     return path
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start the command in a process of its own, which ends with the test at the latest."""
+    started: list[subprocess.Popen[str]] = []
+
+    def command(*line: object, **options: object) -> subprocess.Popen[str]:
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+        started.append(subprocess.Popen([*COMMAND, *map(str, line)], text=True, **streams))
+        return started[-1]
+
+    yield command
+    for process in started:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()

@@ -100,8 +100,7 @@ def attack(store: tuple[bytes, bytes, list[object]], folder: Path, seed: int, co
     (folder / "results.sqlite").write_bytes(data)
     try:
         found = everything(folder)
-    except gumdp.GumdpError as error:
-        assert "\n" not in str(error)
+    except gumdp.GumdpError:
         count("damaged databases", "refused")
     else:
         wrong = found != told
