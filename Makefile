@@ -5,17 +5,19 @@ PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
 STUDY ?= results/study
+TESTS ?=
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help run test bench study docs figures lint format clean
+.PHONY: help run test coverage bench study docs figures lint format clean
 
 help:
 	@echo "make run      reproduce the paper: its table, its figures and a page to look at, into results/"
 	@echo "make test     run the tests (JOBS=2 at a time)"
+	@echo "make coverage run them and show which lines no test runs (TESTS=… for some of them only)"
 	@echo "make bench    run the benchmarks"
 	@echo "make study    measure the planner again, overnight, and write docs/planning.md from it"
 	@echo "make docs     build the documentation into site/, which opens without a server"
@@ -42,6 +44,12 @@ run: $(READY)
 
 test: $(TOOLS)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+# Compiled code counts as not run, since coverage can't see into it. Interpreted it can, a few tests at a time, for instance
+# NUMBA_DISABLE_JIT=1 make coverage TESTS=tests/test_exact.py
+coverage: $(TOOLS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --cov --cov-report=term --cov-report=html:build/coverage $(TESTS)
+	@echo "build/coverage/index.html"
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
@@ -72,11 +80,12 @@ lint: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 format: $(TOOLS)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist site
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage build dist site
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

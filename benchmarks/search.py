@@ -16,7 +16,7 @@ from gumdp.policies.play import play
 from gumdp.search.policy import Searcher
 from gumdp.search.tree import clear
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "docs" / "guide"))
 
 ITERATIONS = 4000
 PROBLEMS = ("m1-entropy", "frozenlake-entropy", "taxi-entropy", "mountaincar-entropy")
@@ -84,13 +84,11 @@ def against_limit(name: str, repeats: int) -> dict[str, Any]:
 
 
 def against_python(name: str, repeats: int) -> dict[str, Any]:
-    """Iterations a second against the plain-Python reference, at the root."""
-    from reference import ReferenceSearch
+    """Iterations a second against the plain-Python search of the guide, at the root."""
+    from uct_from_scratch import UCT
 
-    problem = gumdp.zoo.load(name)
-    bench, plain = Bench(problem, gumdp.MCTS.paper(ITERATIONS)), ReferenceSearch(problem)
-    few = 40
-    root = (int(bench.start), np.zeros(problem.shape), 0)
-    times = best({"compiled": bench.at_root, "python": lambda: plain.search(root, few)}, max(3, repeats // 5))
+    problem, few = gumdp.zoo.load(name), 40
+    bench, plain = Bench(problem, gumdp.MCTS.paper(ITERATIONS)), UCT(few).start(problem, seed=0)
+    times = best({"compiled": bench.at_root, "python": lambda: plain.decide(bench.start)}, max(3, repeats // 5))
     compiled, python = times["compiled"] / ITERATIONS, times["python"] / few
     return {"problem": name, "python_us": python * 1e6, "compiled_us": compiled * 1e6, "ratio": python / compiled}

@@ -23,7 +23,7 @@ def one_run() -> None:
     problem = gumdp.zoo.load("patrol", rows=8, columns=8, slip=0.1, horizon=128)
     planners = {
         "at random": gumdp.Random(),
-        "the policy that is best on average": gumdp.Solver(),
+        "the policy that is best on average": gumdp.BestOnAverage(),
         "planned for this run": gumdp.MCTS(iterations=400),
     }
     trials = {name: gumdp.run_trial(problem, planner, seed=1) for name, planner in planners.items()}

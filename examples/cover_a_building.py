@@ -48,7 +48,7 @@ def main(quick: bool = False) -> dict[str, float]:
     problem = gumdp.Problem(model, gumdp.StateEntropy(), discount=1.0, horizon=BATTERY)
     planners = {
         "at random": gumdp.Random(),
-        "best on average": gumdp.Solver(),
+        "best on average": gumdp.BestOnAverage(),
         "planned for this run": gumdp.MCTS(iterations=20 if quick else 400),
     }
     trials = {name: gumdp.run_trial(problem, planner, seed=0) for name, planner in planners.items()}

@@ -24,7 +24,7 @@ def main(quick: bool = False) -> dict[str, float]:
     planners = {
         "at random": gumdp.Random(),
         "the longer queue first": gumdp.Stationary(longer),
-        "best on average": gumdp.Solver(),
+        "best on average": gumdp.BestOnAverage(),
         "planned for this day": gumdp.MCTS(iterations=500),
     }
     trials = 100 if quick else 400

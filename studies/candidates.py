@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from candidate_parts import Expected, Halving, Mixed, Priors, Stakes, Survivor, Widening
 
-from gumdp import MCTS, GumdpError, Problem, Solver, Tabular, register_planner
+from gumdp import MCTS, BestOnAverage, GumdpError, Problem, Tabular, register_planner
 from gumdp.errors import check_float, one_of
 from gumdp.policies.base import Policy
 from gumdp.results import Array
@@ -21,7 +21,7 @@ from gumdp.search.control_variate_kernels import NoControlVariate
 from gumdp.search.leaf import Truncated
 from gumdp.search.loop import Rules
 
-SOLVER = Solver()  # which solves a problem once for all candidates
+SOLVER = BestOnAverage()  # which solves a problem once for all candidates
 LARGEST = 1 << 22  # numbers in a table of expected occupancies: 32 MB
 
 _futures: weakref.WeakKeyDictionary[Problem, Array] = weakref.WeakKeyDictionary()

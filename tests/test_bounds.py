@@ -15,6 +15,7 @@ from gumdp.average.tangents import Tangents
 from gumdp.bounds.distinct import spread
 from gumdp.bounds.history_tree import JensenTree
 from gumdp.bounds.relaxation import clairvoyant_bound
+from gumdp.objectives.tangent import python_tangent
 
 KINDS = {
     "linear": lambda shape, rng: gumdp.Linear(rng.uniform(size=shape)),
@@ -76,7 +77,7 @@ def optimum(problem: Problem) -> float:
 @pytest.fixture
 def interpreted(monkeypatch):
     """Tangents from the objectives' own gradients: one type for all of them, so that kernels are compiled once."""
-    monkeypatch.setattr(Tangents, "_make", Tangents._interpreted)
+    monkeypatch.setattr("gumdp.average.tangents.tangent_of", python_tangent)
 
 
 # --- validity ---

@@ -12,7 +12,7 @@ import gumdp
 from gumdp import GumdpError, Problem, solve_exact
 from gumdp.average.tangents import Tangents
 from gumdp.cli.main import main
-from gumdp.exact.merging import measures
+from gumdp.objectives.tangent import python_tangent
 from gumdp.zoo import theory
 from test_bounds import KINDS, optimum, random_problem
 
@@ -22,7 +22,7 @@ BOUNDED = settings(max_examples=12, deadline=None, suppress_health_check=[Health
 @pytest.fixture
 def interpreted(monkeypatch):
     """Tangents from the objectives' own gradients: one type for all of them, so that kernels are compiled once."""
-    monkeypatch.setattr(Tangents, "_make", Tangents._interpreted)
+    monkeypatch.setattr("gumdp.average.tangents.tangent_of", python_tangent)
 
 
 def wavy(problem: Problem) -> Problem:
@@ -122,7 +122,7 @@ def test_measures_are_all_that_the_objective_sees(kind):
     rng = np.random.default_rng(1)
     f = 2.0 * KINDS[kind]((3, 4), rng) + KINDS["linear"]((3, 4), rng)
     tangents = Tangents(f, (3, 4))
-    rows, steepness = measures(tangents.record)
+    rows, steepness = tangents.record.measures()
     assert len(rows) < 12
     for _ in range(20):
         d, e = rng.dirichlet(np.ones(12)), rng.dirichlet(np.ones(12))
@@ -133,8 +133,8 @@ def test_measures_are_all_that_the_objective_sees(kind):
 
 
 def test_entropies_measure_everything():
-    assert measures(Tangents(gumdp.normalized(gumdp.Entropy()), (3, 2)).record) is None
-    assert measures(Tangents(gumdp.Entropy() + gumdp.Linear(np.ones((3, 2))), (3, 2)).record) is None
+    assert Tangents(gumdp.normalized(gumdp.Entropy()), (3, 2)).record.measures() is None
+    assert Tangents(gumdp.Entropy() + gumdp.Linear(np.ones((3, 2))), (3, 2)).record.measures() is None
 
 
 def test_what_backward_induction_refuses_is_solved(interpreted):

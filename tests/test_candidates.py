@@ -198,7 +198,7 @@ def test_the_expected_rest_is_that_of_the_policy():
     for problem in (FIVE, gumdp.Problem(FIVE.model, gumdp.StateEntropy(), 0.9, 10, episodes=2)):
         policy = rng.dirichlet(np.ones(5), size=6)
         table = candidates.expected_rest(problem, policy)
-        whole = gumdp.expected_occupancy(problem.model, policy, problem.discount, problem.horizon)
+        whole = gumdp.occupancy.expected_occupancy(problem.model, policy, problem.discount, problem.horizon)
         assert table[0, 0, :30] == pytest.approx(whole.ravel(), abs=1e-12)
         assert table[0, 0, 30:].tolist() == pytest.approx(whole.sum(axis=1)[: table.shape[2] - 30].tolist(), abs=1e-12)
         assert table[:, :, :30].sum(axis=2) == pytest.approx(

@@ -12,6 +12,8 @@ import gumdp
 from gumdp.jit.record import record
 from gumdp.objectives.base import Objective
 from gumdp.objectives.record import Dense
+from gumdp.objectives.separable import SeparableSum
+from gumdp.objectives.tangent import PairTangent, Tangent
 
 SHAPE = (3, 2)
 COSTS = np.random.default_rng(20).normal(size=(3, *SHAPE))
@@ -32,6 +34,7 @@ def test_the_packages_own_objectives_pass(f):
     report = gumdp.check_objective(f, SHAPE)
     assert [name for name, _ in report.findings] == [
         "value", "bounds", "gradient", "convexity", "Lipschitz constant", "expression", "compiled record", "re-scoring",
+        "tangent", "structure",
     ]  # fmt: skip
     assert str(report).startswith(f"{f!r} on 3 × 2 pairs: all in order\n  value ")
 
@@ -188,6 +191,19 @@ class Liar(gumdp.Linear):
     def record(self, shape):
         return self.answers["record"] if "record" in self.answers else super().record(shape)
 
+    def tangent(self, shape):
+        return self.answers.get("tangent")
+
+    def separable(self, shape):
+        return self.answers.get("separable")
+
+    def parts(self, shape):
+        return self.answers.get("parts")
+
+    @property
+    def exponential(self):
+        return self.answers.get("exponential")
+
 
 def test_answers_that_fail_or_are_malformed_are_found():
     with pytest.raises(gumdp.GumdpError, match=r"declares the bounds \(1, -1\), which are not two finite numbers in"):
@@ -212,6 +228,71 @@ def test_an_expression_that_cvxpy_does_not_see_as_convex_is_found():
 def test_another_record_is_found():
     with pytest.raises(gumdp.GumdpError, match="where its record, as kernels call it, gives"):
         check(Liar(COSTS[0], record=gumdp.Linear(COSTS[1]).record(SHAPE)))
+
+
+@record
+class Crooked(Tangent):
+    """A cost's tangent with one thing wrong."""
+
+    costs: Any
+    shift: float
+    more: float
+    steepness: float
+
+    def value(self, d: Any) -> float:
+        return (self.costs * d).sum() + self.shift
+
+    def tangent(self, d: Any, g: Any, factor: float, smoothing: float) -> float:
+        g += factor * self.costs
+        return factor * self.more
+
+    def measures(self) -> Any:
+        return self.costs[None, :], self.steepness
+
+
+def test_another_tangent_is_found():
+    costs = COSTS[0].ravel()
+    check(Liar(COSTS[0], tangent=Crooked(costs, 0.0, 0.0, 1.0)))
+    with pytest.raises(gumdp.GumdpError, match="where its tangent record says"):
+        check(Liar(COSTS[0], tangent=Crooked(costs, 0.1, 0.0, 1.0)))
+    with pytest.raises(gumdp.GumdpError, match="where a tangent of its record, taken elsewhere, is"):
+        check(Liar(COSTS[0], tangent=Crooked(costs, 0.0, 0.1, 1.0)))
+    with pytest.raises(gumdp.GumdpError, match="where the tangent of its record at this place is"):
+        check(Liar(COSTS[0], tangent=Crooked(costs, 0.0, -0.1, 1.0)))
+    with pytest.raises(gumdp.GumdpError, match="which its measures say is at most"):
+        check(Liar(COSTS[0], tangent=Crooked(costs, 0.0, 0.0, 0.9)))
+    with pytest.raises(gumdp.GumdpError, match="where its tangent record's sum over the pairs does by"):
+        check(Liar(COSTS[0], tangent=Doubled(costs)))
+
+
+@record
+class Doubled(PairTangent):
+    """A cost that is said to be twice as much, pair by pair."""
+
+    costs: Any
+
+    def value(self, d: Any) -> float:
+        return (self.costs * d).sum()
+
+    def own(self, i: int, x: float) -> float:
+        return 2.0 * self.costs[i] * x
+
+    def tangent(self, d: Any, g: Any, factor: float, smoothing: float) -> float:
+        g += factor * self.costs
+        return 0.0
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("separable", SeparableSum(costs=COSTS[1])),
+        ("parts", (0.5, ((1.0, gumdp.Linear(COSTS[0])),))),
+        ("exponential", (1.0, gumdp.Linear(COSTS[0]))),
+    ],
+)
+def test_another_structure_is_found(question, answer):
+    with pytest.raises(gumdp.GumdpError, match=f"where what it answers to {question} is"):
+        check(Liar(COSTS[0], **{question: answer}))
 
 
 @record

@@ -347,6 +347,7 @@ def test_a_process_ends_with_the_exit_code() -> None:
     assert "Traceback" not in bad.stderr
 
 
+@pytest.mark.posix
 def test_ctrl_c_ends_with_130_and_one_line() -> None:
     args = ["evaluate", "m1-entropy", "--planner", "mcts", "--iterations", "4000", "--trials", "100000"]
     code = (  # all is imported and compiled when the signal comes: compiling itself can't be interrupted

@@ -157,7 +157,7 @@ def test_the_golden_ratio_does_no_harm():
 
 def test_the_occupancy_mdp_backs_up_to_the_same_value():
     problem = gumdp.Problem(random_model(11), gumdp.Entropy(), 0.9, horizon=2, episodes=2)
-    process = gumdp.OccupancyMDP(problem)
+    process = gumdp.theory.OccupancyMDP(problem)
 
     def optimal(state):
         return process.backup(state, optimal)
@@ -312,7 +312,7 @@ def test_one_trial_costs_no_less_than_infinitely_many_where_f_is_convex(name):
     problem = gumdp.Problem(random_model(21), OBJECTIVES[name], 0.9, horizon=4)
     assert gumdp.exact_value(problem, policy) >= gumdp.infinite_trials_value(problem, policy) - 1e-12
     assert gumdp.infinite_trials_value(problem, policy, truncated=False) == pytest.approx(
-        problem.value(gumdp.expected_occupancy(problem.model, policy, 0.9)), abs=1e-12
+        problem.value(gumdp.occupancy.expected_occupancy(problem.model, policy, 0.9)), abs=1e-12
     )
 
 
@@ -351,7 +351,7 @@ def test_an_objective_that_fails_somewhere_is_reported():
         (lambda: gumdp.infinite_trials_value(gumdp.zoo.load("m1-entropy"), gumdp.Exact()), "Stationary"),
         (lambda: gumdp.NonMarkov(3), "rule must be a function"),
         (lambda: gumdp.solve_exact("m1-entropy"), "problem must be a gumdp.Problem, not str"),
-        (lambda: gumdp.OccupancyMDP(None), "problem must be a gumdp.Problem, not NoneType"),
+        (lambda: gumdp.theory.OccupancyMDP(None), "problem must be a gumdp.Problem, not NoneType"),
         (lambda: gumdp.exact_value(3, gumdp.Random()), "problem must be a gumdp.Problem, not int"),
     ],
 )  # fmt: skip

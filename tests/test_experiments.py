@@ -443,6 +443,7 @@ def test_killed_at_random_and_resumed_equals_undisturbed(tmp_path: Path) -> None
         assert len(rows) == len(set(rows)) == 3 * 40 * kills
 
 
+@pytest.mark.posix
 def test_ctrl_c_saves_everything_and_says_how_to_resume(tmp_path: Path) -> None:
     path = write(tmp_path, LONG.format(trials=100_000))
     args = [*COMMAND, "run", str(path), "--out", str(tmp_path / "out")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 import gumdp
 from gumdp import MCTS, GumdpError
+from gumdp.search.options import OPTIONS
 
 M1 = gumdp.zoo.load("m1-entropy")
 SHORT = gumdp.zoo.load("m1-entropy", horizon=8)
@@ -225,11 +227,13 @@ def test_states_and_actions_of_the_users_loop_are_checked():
         policy.act(0)
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("call", ["evaluate(problem, planner, trials=100)", "run_trial(problem, planner)"])
 def test_ctrl_c_stops_at_once(threads, call):
     script = f"""
 import gumdp
+from gumdp.search.options import OPTIONS
 problem = gumdp.zoo.load("m1-entropy")
 gumdp.run_trial(problem, gumdp.MCTS(iterations=10, threads={threads}))
 gumdp.evaluate(problem, gumdp.MCTS(iterations=10, threads={threads}), trials=2)
@@ -256,3 +260,9 @@ def test_names_say_what_differs_from_the_defaults():
     assert repr(MCTS.paper(time_limit=0.5)) == "MCTS.paper(time_limit=0.5)"
     assert repr(MCTS(10, exploration=0.25, reuse=False)) == "MCTS(iterations=10, exploration=0.25, reuse=False)"
     assert repr(MCTS(time_limit=0.5)) == "MCTS(time_limit=0.5)"
+
+
+def test_the_class_takes_the_options_that_are_declared_with_their_defaults():
+    parameters = inspect.signature(MCTS).parameters
+    declared = {option.name: option.default for option in OPTIONS}
+    assert {name: p.default for name, p in parameters.items() if name != "former"} == declared

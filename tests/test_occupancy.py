@@ -60,14 +60,14 @@ def occupancy_of(s, a, shape, discount):
 @pytest.mark.parametrize("horizon", [1, 3, 100])
 @pytest.mark.parametrize("episodes", [1, 2])
 def test_step_weights_sum_to_one(discount, horizon, episodes):
-    weights = gumdp.step_weights(discount, horizon, episodes)
+    weights = gumdp.occupancy.step_weights(discount, horizon, episodes)
     assert weights.shape == (horizon * episodes,)
     assert weights.sum() == pytest.approx(1.0, abs=1e-12)
     assert weights[1 % horizon] == pytest.approx(weights[0] * discount ** (1 % horizon), rel=1e-12)
 
 
 def test_the_last_action_counts():
-    d = gumdp.empirical_occupancy([0, 0, 1], [0, 0, 1], (2, 2), discount=0.5)
+    d = gumdp.occupancy.empirical_occupancy([0, 0, 1], [0, 0, 1], (2, 2), discount=0.5)
     assert d[1, 1] == pytest.approx(0.25 / 1.75)
     assert d.sum() == pytest.approx(1.0)
 
@@ -76,13 +76,15 @@ def test_the_last_action_counts():
 def test_the_empirical_occupancy_is_its_definition(discount):
     rng = np.random.default_rng(0)
     s, a = rng.integers(0, 3, 7), rng.integers(0, 2, 7)
-    assert np.allclose(gumdp.empirical_occupancy(s, a, (3, 2), discount), occupancy_of(s, a, (3, 2), discount))
+    assert np.allclose(
+        gumdp.occupancy.empirical_occupancy(s, a, (3, 2), discount), occupancy_of(s, a, (3, 2), discount)
+    )
 
 
 def test_the_occupancy_of_two_episodes_is_the_mean_of_theirs():
     s, a = np.array([0, 1, 2, 2]), np.array([1, 1, 0, 1])
-    both = gumdp.empirical_occupancy(s, a, (3, 2), 0.9, episodes=2)
-    parts = [gumdp.empirical_occupancy(s[k : k + 2], a[k : k + 2], (3, 2), 0.9) for k in (0, 2)]
+    both = gumdp.occupancy.empirical_occupancy(s, a, (3, 2), 0.9, episodes=2)
+    parts = [gumdp.occupancy.empirical_occupancy(s[k : k + 2], a[k : k + 2], (3, 2), 0.9) for k in (0, 2)]
     assert np.allclose(both, np.mean(parts, axis=0))
 
 
@@ -91,7 +93,7 @@ def test_the_occupancy_of_two_episodes_is_the_mean_of_theirs():
 def test_the_expected_occupancy_is_the_mean_over_all_histories(discount, shape):
     model, policy = random_model(1), random_policy(2, *shape)
     mean = sum(p * occupancy_of(s, a, (3, 2), discount) for p, s, a in every_history(model, policy, 4))
-    assert np.allclose(gumdp.expected_occupancy(model, policy, discount, horizon=4), mean, atol=1e-12)
+    assert np.allclose(gumdp.occupancy.expected_occupancy(model, policy, discount, horizon=4), mean, atol=1e-12)
 
 
 def test_the_covariance_is_that_over_all_histories():
@@ -100,16 +102,16 @@ def test_the_covariance_is_that_over_all_histories():
         rows = [(p, occupancy_of(s, a, (3, 2), discount).ravel()) for p, s, a in every_history(model, policy, 3)]
         mean = sum(p * d for p, d in rows)
         spread = sum(p * np.outer(d - mean, d - mean) for p, d in rows)
-        assert np.allclose(gumdp.occupancy_covariance(model, policy, discount, 3), spread, atol=1e-12)
+        assert np.allclose(gumdp.occupancy.occupancy_covariance(model, policy, discount, 3), spread, atol=1e-12)
 
 
 @pytest.mark.parametrize("direct", [0, 1000])
 def test_the_infinite_horizon_is_the_limit_of_long_ones(monkeypatch, direct):
     monkeypatch.setattr(occupancy, "DIRECT", direct)
     model, policy = random_model(5, masked=True), np.array([[0.3, 0.7], [0.0, 1.0], [0.5, 0.5]])
-    endless = gumdp.expected_occupancy(model, policy, 0.9)
+    endless = gumdp.occupancy.expected_occupancy(model, policy, 0.9)
     assert endless.sum() == pytest.approx(1.0, abs=1e-12)
-    assert np.allclose(endless, gumdp.expected_occupancy(model, policy, 0.9, horizon=400), atol=1e-12)
+    assert np.allclose(endless, gumdp.occupancy.expected_occupancy(model, policy, 0.9, horizon=400), atol=1e-12)
 
 
 def test_empirical_occupancies_average_to_the_expected_one():
@@ -119,7 +121,7 @@ def test_empirical_occupancies_average_to_the_expected_one():
     mean = np.mean([gumdp.run_trial(problem, planner, seed=0, trial=k).occupancy for k in range(trials)], axis=0)
     # Hoeffding: each of 6 entries lies in [0, 1]; all six within this with a probability of 1 - 1e-6
     width = math.sqrt(math.log(2 * 6 / 1e-6) / (2 * trials))
-    assert np.abs(mean - gumdp.expected_occupancy(model, policy, 0.9, horizon=15)).max() < width
+    assert np.abs(mean - gumdp.occupancy.expected_occupancy(model, policy, 0.9, horizon=15)).max() < width
 
 
 def test_a_model_survives_what_is_done_to_its_matrix():
@@ -135,9 +137,9 @@ def test_a_model_survives_what_is_done_to_its_matrix():
 
 def test_horizon_and_tolerance_are_inverse():
     for tolerance in (1.0, 1e-3, 1e-9):
-        horizon = gumdp.horizon_for(tolerance, lipschitz=4.0, discount=0.9)
-        assert gumdp.truncation_gap(4.0, 0.9, horizon) <= tolerance
-        assert gumdp.truncation_gap(4.0, 0.9, horizon - 1) > tolerance
+        horizon = gumdp.occupancy.horizon_for(tolerance, lipschitz=4.0, discount=0.9)
+        assert gumdp.occupancy.truncation_gap(4.0, 0.9, horizon) <= tolerance
+        assert gumdp.occupancy.truncation_gap(4.0, 0.9, horizon - 1) > tolerance
 
 
 @given(
@@ -147,72 +149,78 @@ def test_horizon_and_tolerance_are_inverse():
 @settings(max_examples=60, deadline=None)
 def test_a_history_is_read_back_from_its_occupancy(discount, pairs):
     s, a = np.array(pairs) // 2, np.array(pairs) % 2
-    running = gumdp.running_occupancy(s, a, (3, 2), discount)
-    assert gumdp.history_of(running, discount) == tuple(zip(s.tolist(), a.tolist(), strict=True))
+    running = gumdp.theory.running_occupancy(s, a, (3, 2), discount)
+    assert gumdp.theory.history_of(running, discount) == tuple(zip(s.tolist(), a.tolist(), strict=True))
 
 
 def test_a_longer_history_is_read_back_too():
     rng = np.random.default_rng(0)
     s, a = rng.integers(0, 3, 32), rng.integers(0, 2, 32)
-    running = gumdp.running_occupancy(s, a, (3, 2), 0.9)
-    assert gumdp.history_of(running, 0.9, steps=32) == tuple(zip(s.tolist(), a.tolist(), strict=True))
+    running = gumdp.theory.running_occupancy(s, a, (3, 2), 0.9)
+    assert gumdp.theory.history_of(running, 0.9, steps=32) == tuple(zip(s.tolist(), a.tolist(), strict=True))
 
 
 def test_at_the_golden_ratio_two_histories_leave_the_same_occupancy():
     x, y = (0, 0), (1, 1)
-    one = gumdp.running_occupancy([0, 1, 1], [0, 1, 1], (2, 2), GOLDEN)
-    other = gumdp.running_occupancy([1, 0, 0], [1, 0, 0], (2, 2), GOLDEN)
+    one = gumdp.theory.running_occupancy([0, 1, 1], [0, 1, 1], (2, 2), GOLDEN)
+    other = gumdp.theory.running_occupancy([1, 0, 0], [1, 0, 0], (2, 2), GOLDEN)
     assert np.abs(one - other).max() < 1e-15
-    assert gumdp.histories_of(one, GOLDEN) == [(x, y, y), (y, x, x)]
+    assert gumdp.theory.histories_of(one, GOLDEN) == [(x, y, y), (y, x, x)]
     with pytest.raises(gumdp.GumdpError, match="several histories"):
-        gumdp.history_of(one, GOLDEN)
-    assert gumdp.history_of(gumdp.running_occupancy([0, 1], [0, 1], (2, 2), GOLDEN), GOLDEN) == (x, y)
+        gumdp.theory.history_of(one, GOLDEN)
+    assert gumdp.theory.history_of(gumdp.theory.running_occupancy([0, 1], [0, 1], (2, 2), GOLDEN), GOLDEN) == (x, y)
 
 
 def test_without_discounting_the_order_is_lost():
-    running = gumdp.running_occupancy([0, 0, 1, 1], [0, 0, 1, 1], (2, 2), 1.0)
-    assert len(gumdp.histories_of(running, 1.0)) == math.comb(4, 2)
-    assert len(gumdp.histories_of(running, 1.0, most=3)) == 3
+    running = gumdp.theory.running_occupancy([0, 0, 1, 1], [0, 0, 1, 1], (2, 2), 1.0)
+    assert len(gumdp.theory.histories_of(running, 1.0)) == math.comb(4, 2)
+    assert len(gumdp.theory.histories_of(running, 1.0, most=3)) == 3
     with pytest.raises(gumdp.GumdpError, match="several histories"):
-        gumdp.history_of(running, 1.0)
-    assert gumdp.history_of([[0.0, 3.0]], 1.0) == ((0, 1),) * 3
+        gumdp.theory.history_of(running, 1.0)
+    assert gumdp.theory.history_of([[0.0, 3.0]], 1.0) == ((0, 1),) * 3
 
 
 def test_nothing_happened_is_a_history():
-    assert gumdp.history_of(np.zeros((2, 2)), 0.9) == ()
-    assert gumdp.history_of(np.zeros((2, 2)), 1.0) == ()
+    assert gumdp.theory.history_of(np.zeros((2, 2)), 0.9) == ()
+    assert gumdp.theory.history_of(np.zeros((2, 2)), 1.0) == ()
 
 
 @pytest.mark.parametrize(
     "call, words",
     [
-        (lambda: gumdp.history_of([[0.5, 0.6]], 0.9), "not the occupancy of any history"),
-        (lambda: gumdp.history_of([[1.5, 0.5]], 1.0), "not the occupancy of any history"),
-        (lambda: gumdp.history_of([[1.0, -1.0]], 0.9), "at least 0"),
-        (lambda: gumdp.history_of([1.0, 1.0], 0.9), r"\[S, A\]"),
-        (lambda: gumdp.history_of("no", 0.9), r"\[S, A\]"),
-        (lambda: gumdp.history_of([[1.0, 0.5]], 0.0), "discount"),
-        (lambda: gumdp.history_of(np.full((2, 2), 100.0), 0.9), "give steps"),
-        (lambda: gumdp.history_of(np.full((2, 2), 2.4), 0.9, steps=50), "at most 40"),
-        (lambda: gumdp.histories_of([[1.0]], 0.9, most=0), "most"),
-        (lambda: gumdp.running_occupancy([0, 3], [0, 0], (2, 2), 0.9), "from 0 to 1"),
-        (lambda: gumdp.running_occupancy([0], [0, 1], (2, 2), 0.9), "one action for each state"),
-        (lambda: gumdp.empirical_occupancy([], [], (2, 2), 0.9), "0 steps"),
-        (lambda: gumdp.empirical_occupancy([0, 0, 1], [0, 0, 0], (2, 2), 0.9, episodes=2), "3 steps"),
-        (lambda: gumdp.empirical_occupancy([0.5], [0], (2, 2), 0.9), "whole numbers"),
-        (lambda: gumdp.empirical_occupancy([0], [0], (2, 2), 1.5), "discount"),
-        (lambda: gumdp.empirical_occupancy([0], [0], 4, 0.9), "shape must be a pair"),
-        (lambda: gumdp.running_occupancy([0], [0], ("a", 2), 0.9), "states of shape"),
-        (lambda: gumdp.step_weights(0.0, 3), "discount"),
-        (lambda: gumdp.step_weights(0.9, 0), "horizon"),
-        (lambda: gumdp.horizon_for(0.1, 1.0, 1.0), "below 1"),
-        (lambda: gumdp.horizon_for(0.0, 1.0, 0.9), "positive"),
-        (lambda: gumdp.expected_occupancy(random_model(0), np.full((3, 2), 0.5), 1.0), "below 1"),
-        (lambda: gumdp.expected_occupancy(random_model(0), np.full((3, 2), 0.6), 0.9), "sums to 1.2"),
-        (lambda: gumdp.expected_occupancy(random_model(0), np.full((4, 3, 2), 0.5), 0.9, 3), "4 steps"),
-        (lambda: gumdp.expected_occupancy(random_model(0), np.full((4, 3, 2), 0.5), 0.9), "needs its horizon"),
-        (lambda: gumdp.expected_occupancy(random_model(0, masked=True), np.full((3, 2), 0.5), 0.9), "not available"),
-        (lambda: gumdp.expected_occupancy(None, np.full((3, 2), 0.5), 0.9), "Tabular"),
+        (lambda: gumdp.theory.history_of([[0.5, 0.6]], 0.9), "not the occupancy of any history"),
+        (lambda: gumdp.theory.history_of([[1.5, 0.5]], 1.0), "not the occupancy of any history"),
+        (lambda: gumdp.theory.history_of([[1.0, -1.0]], 0.9), "at least 0"),
+        (lambda: gumdp.theory.history_of([1.0, 1.0], 0.9), r"\[S, A\]"),
+        (lambda: gumdp.theory.history_of("no", 0.9), r"\[S, A\]"),
+        (lambda: gumdp.theory.history_of([[1.0, 0.5]], 0.0), "discount"),
+        (lambda: gumdp.theory.history_of(np.full((2, 2), 100.0), 0.9), "give steps"),
+        (lambda: gumdp.theory.history_of(np.full((2, 2), 2.4), 0.9, steps=50), "at most 40"),
+        (lambda: gumdp.theory.histories_of([[1.0]], 0.9, most=0), "most"),
+        (lambda: gumdp.theory.running_occupancy([0, 3], [0, 0], (2, 2), 0.9), "from 0 to 1"),
+        (lambda: gumdp.theory.running_occupancy([0], [0, 1], (2, 2), 0.9), "one action for each state"),
+        (lambda: gumdp.occupancy.empirical_occupancy([], [], (2, 2), 0.9), "0 steps"),
+        (lambda: gumdp.occupancy.empirical_occupancy([0, 0, 1], [0, 0, 0], (2, 2), 0.9, episodes=2), "3 steps"),
+        (lambda: gumdp.occupancy.empirical_occupancy([0.5], [0], (2, 2), 0.9), "whole numbers"),
+        (lambda: gumdp.occupancy.empirical_occupancy([0], [0], (2, 2), 1.5), "discount"),
+        (lambda: gumdp.occupancy.empirical_occupancy([0], [0], 4, 0.9), "shape must be a pair"),
+        (lambda: gumdp.theory.running_occupancy([0], [0], ("a", 2), 0.9), "states of shape"),
+        (lambda: gumdp.occupancy.step_weights(0.0, 3), "discount"),
+        (lambda: gumdp.occupancy.step_weights(0.9, 0), "horizon"),
+        (lambda: gumdp.occupancy.horizon_for(0.1, 1.0, 1.0), "below 1"),
+        (lambda: gumdp.occupancy.horizon_for(0.0, 1.0, 0.9), "positive"),
+        (lambda: gumdp.occupancy.expected_occupancy(random_model(0), np.full((3, 2), 0.5), 1.0), "below 1"),
+        (lambda: gumdp.occupancy.expected_occupancy(random_model(0), np.full((3, 2), 0.6), 0.9), "sums to 1.2"),
+        (lambda: gumdp.occupancy.expected_occupancy(random_model(0), np.full((4, 3, 2), 0.5), 0.9, 3), "4 steps"),
+        (
+            lambda: gumdp.occupancy.expected_occupancy(random_model(0), np.full((4, 3, 2), 0.5), 0.9),
+            "needs its horizon",
+        ),
+        (
+            lambda: gumdp.occupancy.expected_occupancy(random_model(0, masked=True), np.full((3, 2), 0.5), 0.9),
+            "not available",
+        ),
+        (lambda: gumdp.occupancy.expected_occupancy(None, np.full((3, 2), 0.5), 0.9), "Tabular"),
     ],
 )
 def test_bad_input_gets_one_sentence(call, words):

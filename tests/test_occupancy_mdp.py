@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gumdp
-from gumdp import OccupancyMDP, OccupancyState
+from gumdp.theory import OccupancyMDP, OccupancyState
 
 
 def small_problem(discount=0.5, horizon=3, episodes=1, available=None, start=(0.25, 0.75)):

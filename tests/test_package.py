@@ -32,7 +32,7 @@ def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
 def test_no_public_name_is_hidden_by_a_module_of_the_same_name() -> None:
     """``import gumdp.x`` binds x in the package: it must not take the place of a function called x."""
     modules = {path.stem for path in Path(gumdp.__file__).parent.iterdir()}
-    assert modules & set(gumdp.__all__) <= {"plot", "zoo"}
+    assert modules & set(gumdp.__all__) <= {"occupancy", "plot", "theory", "zoo"}
 
 
 def test_listing_problems_loads_nothing_heavy() -> None:

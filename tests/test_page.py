@@ -1,14 +1,17 @@
 """The report's page in a real browser: it loads without complaints, at desktop and phone width, light and dark."""
 
+import contextlib
 import html
 import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 from pathlib import Path
 
 import pytest
+from gumdp.experiments.database import FILE
 
 from gumdp.report.document import write_report
 from stored import paper_folder
@@ -62,6 +65,18 @@ def test_the_page_needs_nothing_from_anywhere(page: str) -> None:
     assert all(link.startswith(("#", "data:,")) for link in links), links
     assert "<script" not in page
     assert "http://" not in page.replace("http://www.w3.org/", "").replace("http://creativecommons.org", "")
+
+
+def test_the_page_of_a_strangers_folder_runs_nothing(tmp_path: Path) -> None:
+    bad = "<script>alert(1)</script>"
+    folder = paper_folder(tmp_path, ["m1-entropy"])
+    facts = json.dumps(dict.fromkeys(("python", "system", "processor", "cores"), bad) | {"packages": {bad: bad}})
+    with contextlib.closing(sqlite3.connect(folder / FILE)) as store, store:
+        store.execute("UPDATE runs SET started = ?, engine = ?, command = ?, machine = ?", (bad, bad, bad, facts))
+        store.execute("UPDATE endings SET status = ?", (bad,))
+        store.execute("INSERT INTO failures VALUES (1, 99, ?, '', 1)", (bad,))
+    assert bad in html.unescape(page := write_report(folder).read_text(encoding="utf-8"))
+    assert "<script" not in page
 
 
 def test_ids_are_unique(page: str) -> None:

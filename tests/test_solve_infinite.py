@@ -122,7 +122,7 @@ def test_the_occupancy_is_that_of_the_policy() -> None:
             problem = random_problem(5, gumdp.Imitation(np.full((4, 3), 1 / 12)))
             solution = solve_infinite(problem, method, horizon=horizon)
             steps = None if horizon == "infinite" else problem.horizon
-            again = gumdp.expected_occupancy(problem.model, solution.policy, problem.discount, steps)
+            again = gumdp.occupancy.expected_occupancy(problem.model, solution.policy, problem.discount, steps)
             np.testing.assert_allclose(solution.occupancy, again, atol=1e-9)
 
 
@@ -133,7 +133,7 @@ def test_no_policy_at_all_is_below_the_value_by_more_than_the_gap() -> None:
         solution = solve_infinite(problem, "mirror", tolerance=1e-2)
         for sharpness in (0.1, 1.0):
             for policy in rng.dirichlet(np.full(3, sharpness), size=(100, 4)):
-                d = gumdp.expected_occupancy(problem.model, policy, problem.discount)
+                d = gumdp.occupancy.expected_occupancy(problem.model, policy, problem.discount)
                 assert problem.value(d) >= solution.value - solution.gap - 1e-9
 
 
@@ -210,7 +210,7 @@ def test_what_is_not_convex_is_called_local() -> None:
     solution = solve_infinite(problem)
     assert "local" in solution.status
     assert math.isnan(solution.gap)
-    uniform = gumdp.expected_occupancy(problem.model, np.full((4, 3), 1 / 3), 0.9)
+    uniform = gumdp.occupancy.expected_occupancy(problem.model, np.full((4, 3), 1 / 3), 0.9)
     assert solution.value < problem.value(uniform)
 
 
@@ -288,7 +288,7 @@ def test_bad_problems_get_a_sentence() -> None:
     ("name", "known"), [("m1-entropy", 0.0855), ("m2-imitation", 0.0322), ("m3-adversarial", 1.181)]
 )
 def test_the_infinite_trials_policy_is_worth_what_is_known(name, known) -> None:
-    result = gumdp.evaluate(gumdp.zoo.load(name), gumdp.Solver(), trials=20_000, seed=0)
+    result = gumdp.evaluate(gumdp.zoo.load(name), gumdp.BestOnAverage(), trials=20_000, seed=0)
     # The known value is a mean of 20 000 trials as well, and rounded.
     digits = len(str(known).split(".")[1])
     assert abs(result.mean - known) < 4.0 * math.sqrt(2.0) * result.standard_error + 0.5 * 10**-digits
@@ -306,24 +306,24 @@ def test_jensen_at_the_root_is_what_is_known() -> None:
 
 def test_solving_again_at_each_step_beats_solving_once() -> None:
     problem = gumdp.zoo.load("m2-imitation")
-    once = gumdp.evaluate(problem, gumdp.Solver(), trials=200, seed=1)
-    again = gumdp.evaluate(problem, gumdp.Solver(resolve=True), trials=200, seed=1)
+    once = gumdp.evaluate(problem, gumdp.BestOnAverage(), trials=200, seed=1)
+    again = gumdp.evaluate(problem, gumdp.BestOnAverage(resolve=True), trials=200, seed=1)
     assert again.mean + 4.0 * again.standard_error < once.mean - 4.0 * once.standard_error
 
 
 def test_the_same_trial_for_any_number_of_workers() -> None:
     problem = gumdp.zoo.load("m2-imitation", horizon=20)
-    for planner in (gumdp.Solver(), gumdp.Solver(resolve=True), gumdp.Solver(horizon="finite")):
+    for planner in (gumdp.BestOnAverage(), gumdp.BestOnAverage(resolve=True), gumdp.BestOnAverage(horizon="finite")):
         one, two = (gumdp.evaluate(problem, planner, trials=8, seed=3, workers=k).values for k in (1, 2))
         np.testing.assert_array_equal(one, two)
 
 
 def test_the_solver_planner_says_what_it_is() -> None:
-    assert repr(gumdp.Solver()) == "Solver()"
-    assert repr(gumdp.Solver(resolve=True)) == "Solver(resolve=True)"
-    assert repr(gumdp.Solver(horizon="finite")) == "Solver(horizon='finite')"
+    assert repr(gumdp.BestOnAverage()) == "BestOnAverage()"
+    assert repr(gumdp.BestOnAverage(resolve=True)) == "BestOnAverage(resolve=True)"
+    assert repr(gumdp.BestOnAverage(horizon="finite")) == "BestOnAverage(horizon='finite')"
     with pytest.raises(GumdpError, match="leave these two out"):
-        gumdp.Solver(resolve=True, horizon="finite")
+        gumdp.BestOnAverage(resolve=True, horizon="finite")
     problem = random_problem(1, gumdp.MeanVariance(np.eye(4, 3), 1.0))
     with pytest.raises(GumdpError, match="convex"):
-        gumdp.run_trial(problem, gumdp.Solver(resolve=True))
+        gumdp.run_trial(problem, gumdp.BestOnAverage(resolve=True))

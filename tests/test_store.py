@@ -200,6 +200,7 @@ def as_nobody(question: Callable[[], str]) -> str:
         return pipe.read()
 
 
+@pytest.mark.posix
 def test_a_read_only_folder_is_told_and_can_be_read() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -40,7 +40,7 @@ def test_the_non_markov_policy_has_the_value_of_its_closed_form():
 def test_the_stationary_bound_is_jensen_after_five_steps():
     # Exactly the expression of appendix B.1: what came before step 5 as it was, and the rest as expected.
     problem = gumdp.zoo.load("theorem1", horizon=LONG)
-    process = gumdp.OccupancyMDP(problem)
+    process = gumdp.theory.OccupancyMDP(problem)
     policy = theory.stationary_planner(0.5).policy
     level = [(p, state) for p, state in process.initial()]
     for _ in range(5):
@@ -53,7 +53,11 @@ def test_the_stationary_bound_is_jensen_after_five_steps():
         ]
     assert {state.state for _, state in level} == {0}
     later = gumdp.Tabular(problem.model.dense(), start=0)
-    rest = gumdp.expected_occupancy(later, policy, 0.9, horizon=LONG - 5) * process.weights[5:].sum() * process.scale
+    rest = (
+        gumdp.occupancy.expected_occupancy(later, policy, 0.9, horizon=LONG - 5)
+        * process.weights[5:].sum()
+        * process.scale
+    )
     bound = sum(p * problem.value(process.occupancy(state) + rest) for p, state in level)
     assert bound == pytest.approx(theory.stationary_bound(0.9), abs=1e-9)
 
@@ -62,8 +66,8 @@ def test_the_stationary_bound_is_jensen_after_five_steps():
 def test_stationary_policies_have_the_value_of_their_closed_form(share):
     problem = gumdp.zoo.load("theorem1", horizon=LONG)
     policy = theory.stationary_planner(share).policy
-    mean = gumdp.expected_occupancy(problem.model, policy, 0.9, LONG)
-    spread = gumdp.occupancy_covariance(problem.model, policy, 0.9, LONG)
+    mean = gumdp.occupancy.expected_occupancy(problem.model, policy, 0.9, LONG)
+    spread = gumdp.occupancy.occupancy_covariance(problem.model, policy, 0.9, LONG)
     by_state = spread.reshape(3, 2, 3, 2).sum(axis=(1, 3))
     exact = problem.value(mean) + by_state[1, 1] + by_state[2, 2]  # f is quadratic
     assert exact == pytest.approx(theory.stationary_value(0.9, share), abs=1e-9)
@@ -73,8 +77,8 @@ def test_stationary_policies_have_the_value_of_their_closed_form(share):
 def test_exact_evaluation_of_a_stationary_policy_agrees_with_its_moments():
     problem = gumdp.zoo.load("theorem1", horizon=20)  # 2^11 histories
     policy = theory.stationary_planner(0.5).policy
-    spread = gumdp.occupancy_covariance(problem.model, policy, 0.9, 20).reshape(3, 2, 3, 2).sum(axis=(1, 3))
-    mean = gumdp.expected_occupancy(problem.model, policy, 0.9, 20)
+    spread = gumdp.occupancy.occupancy_covariance(problem.model, policy, 0.9, 20).reshape(3, 2, 3, 2).sum(axis=(1, 3))
+    mean = gumdp.occupancy.expected_occupancy(problem.model, policy, 0.9, 20)
     assert gumdp.exact_value(problem, policy) == pytest.approx(
         problem.value(mean) + spread[1, 1] + spread[2, 2], abs=1e-12
     )

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import operator
+import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gumdp import occupancy as occupancy
     from gumdp import plot as plot
+    from gumdp import theory as theory
     from gumdp import zoo as zoo
-    from gumdp.average.planner import Solver as Solver
+    from gumdp.average.planner import BestOnAverage as BestOnAverage
     from gumdp.average.solve import solve_infinite as solve_infinite
     from gumdp.bounds.bound import lower_bound as lower_bound
     from gumdp.errors import GumdpError as GumdpError
@@ -16,7 +21,10 @@ if TYPE_CHECKING:
     from gumdp.exact.policy_value import exact_value as exact_value
     from gumdp.exact.policy_value import infinite_trials_value as infinite_trials_value
     from gumdp.exact.solve import solve_exact as solve_exact
+    from gumdp.experiments.plan.experiment import Experiment as Experiment
+    from gumdp.models.base import Model as Model
     from gumdp.models.bins import Bins as Bins
+    from gumdp.models.check import check_model as check_model
     from gumdp.models.gymnasium.adapter import from_gymnasium as from_gymnasium
     from gumdp.models.learned import Learned as Learned
     from gumdp.models.learned import learn as learn
@@ -37,12 +45,9 @@ if TYPE_CHECKING:
     from gumdp.objectives.risk import entropic as entropic
     from gumdp.objectives.target import Target as Target
     from gumdp.objectives.worst_case import WorstCase as WorstCase
-    from gumdp.occupancy import empirical_occupancy as empirical_occupancy
-    from gumdp.occupancy import expected_occupancy as expected_occupancy
-    from gumdp.occupancy import horizon_for as horizon_for
-    from gumdp.occupancy import occupancy_covariance as occupancy_covariance
-    from gumdp.occupancy import step_weights as step_weights
-    from gumdp.occupancy import truncation_gap as truncation_gap
+    from gumdp.policies.base import Planner as Planner
+    from gumdp.policies.base import Policy as Policy
+    from gumdp.policies.check import check_planner as check_planner
     from gumdp.policies.fixed import Greedy as Greedy
     from gumdp.policies.fixed import Markov as Markov
     from gumdp.policies.fixed import Random as Random
@@ -64,17 +69,14 @@ if TYPE_CHECKING:
     from gumdp.run.evaluate import run_trial as run_trial
     from gumdp.run.registry import register_planner as register_planner
     from gumdp.search.planner import MCTS as MCTS
-    from gumdp.theory.history import histories_of as histories_of
-    from gumdp.theory.history import history_of as history_of
-    from gumdp.theory.history import running_occupancy as running_occupancy
-    from gumdp.theory.occupancy_mdp import OccupancyMDP as OccupancyMDP
-    from gumdp.theory.occupancy_mdp import OccupancyState as OccupancyState
+    from gumdp.zoo.registry import register_problem as register_problem
 
 __version__ = "0.1.0"
 
 # Where each public name lives. Names are imported when they are first used: `gumdp list` and `gumdp --help` answer
 # at once, without the half second that compiled code and solvers take to load. Type checkers read the list above.
 _HOMES = {
+    "BestOnAverage": "gumdp.average.planner",
     "Bins": "gumdp.models.bins",
     "Bound": "gumdp.results",
     "Certificate": "gumdp.results",
@@ -84,6 +86,7 @@ _HOMES = {
     "Entropy": "gumdp.objectives.entropy",
     "Evaluation": "gumdp.results",
     "Exact": "gumdp.exact.planner",
+    "Experiment": "gumdp.experiments.plan.experiment",
     "Function": "gumdp.objectives.function",
     "Greedy": "gumdp.policies.fixed",
     "GumdpError": "gumdp.errors",
@@ -94,17 +97,17 @@ _HOMES = {
     "MCTS": "gumdp.search.planner",
     "Markov": "gumdp.policies.fixed",
     "MeanVariance": "gumdp.objectives.mean_variance",
+    "Model": "gumdp.models.base",
     "NonMarkov": "gumdp.policies.history",
     "Objective": "gumdp.objectives.base",
     "OccupancyEnv": "gumdp.run.environment",
-    "OccupancyMDP": "gumdp.theory.occupancy_mdp",
-    "OccupancyState": "gumdp.theory.occupancy_mdp",
+    "Planner": "gumdp.policies.base",
+    "Policy": "gumdp.policies.base",
     "Problem": "gumdp.problem",
     "Quadratic": "gumdp.objectives.quadratic",
     "Random": "gumdp.policies.fixed",
     "Simulator": "gumdp.models.simulator",
     "Solution": "gumdp.results",
-    "Solver": "gumdp.average.planner",
     "StateEntropy": "gumdp.objectives.entropy",
     "Stationary": "gumdp.policies.fixed",
     "Tabular": "gumdp.models.tabular",
@@ -112,38 +115,53 @@ _HOMES = {
     "Trial": "gumdp.results",
     "WorstCase": "gumdp.objectives.worst_case",
     "certify": "gumdp.run.certify",
+    "check_model": "gumdp.models.check",
     "check_objective": "gumdp.objectives.check",
+    "check_planner": "gumdp.policies.check",
     "compare": "gumdp.run.compare",
-    "empirical_occupancy": "gumdp.occupancy",
     "entropic": "gumdp.objectives.risk",
     "evaluate": "gumdp.run.evaluate",
     "exact_value": "gumdp.exact.policy_value",
-    "expected_occupancy": "gumdp.occupancy",
     "from_gymnasium": "gumdp.models.gymnasium.adapter",
-    "histories_of": "gumdp.theory.history",
-    "history_of": "gumdp.theory.history",
-    "horizon_for": "gumdp.occupancy",
     "infinite_trials_value": "gumdp.exact.policy_value",
     "learn": "gumdp.models.learned",
     "lower_bound": "gumdp.bounds.bound",
     "normalized": "gumdp.objectives.compose",
-    "occupancy_covariance": "gumdp.occupancy",
+    "occupancy": "gumdp.occupancy",
     "play": "gumdp.run.act",
     "plot": "gumdp.plot",
     "register_planner": "gumdp.run.registry",
+    "register_problem": "gumdp.zoo.registry",
     "run_trial": "gumdp.run.evaluate",
-    "running_occupancy": "gumdp.theory.history",
     "solve_exact": "gumdp.exact.solve",
     "solve_infinite": "gumdp.average.solve",
-    "step_weights": "gumdp.occupancy",
-    "truncation_gap": "gumdp.occupancy",
+    "theory": "gumdp.theory",
     "zoo": "gumdp.zoo",
+}
+
+# Names that moved: the old ones go on working in 0.2, and say the new one.
+_FORMER = {
+    "Solver": "BestOnAverage",
+    "empirical_occupancy": "occupancy.empirical_occupancy",
+    "expected_occupancy": "occupancy.expected_occupancy",
+    "horizon_for": "occupancy.horizon_for",
+    "occupancy_covariance": "occupancy.occupancy_covariance",
+    "step_weights": "occupancy.step_weights",
+    "truncation_gap": "occupancy.truncation_gap",
+    "histories_of": "theory.histories_of",
+    "history_of": "theory.history_of",
+    "running_occupancy": "theory.running_occupancy",
+    "OccupancyMDP": "theory.OccupancyMDP",
+    "OccupancyState": "theory.OccupancyState",
 }
 
 __all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
+    if name in _FORMER:
+        warnings.warn(f"gumdp.{name} is now gumdp.{_FORMER[name]}.", DeprecationWarning, stacklevel=2)
+        return operator.attrgetter(_FORMER[name])(sys.modules[__name__])
     if name not in _HOMES:
         raise AttributeError(f"module 'gumdp' has no attribute {name!r}")
     home = importlib.import_module(_HOMES[name])

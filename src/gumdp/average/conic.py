@@ -35,7 +35,7 @@ def solve_programme(
     """
     import cvxpy
 
-    flow, d, rules = _variables(cvxpy, problem, polytope)
+    flow, d, rules = _variables(cvxpy, polytope)
     value = problem.objective.expression(d)
     limits = [cvxpy.sum(cvxpy.multiply(costs, d)) <= limit for costs, limit in constraints]
     programme = cvxpy.Problem(cvxpy.Minimize(value), rules + limits)
@@ -63,7 +63,7 @@ def solve_programme(
 TIGHT = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
 
 
-def _variables(cvxpy: Any, problem: Problem, polytope: Stationary | Truncated) -> tuple[Any, Any, list[Any]]:
+def _variables(cvxpy: Any, polytope: Stationary | Truncated) -> tuple[Any, Any, list[Any]]:
     """The variables [S, A] or [H, S·A], the occupancy d [S, A] that they make, and the rules they obey."""
     model, (states, actions) = polytope.model, polytope.shape
     leave = sparse.kron(sparse.eye_array(states), np.ones((1, actions)), format="csr")  # [S, S·A]: Σ_a

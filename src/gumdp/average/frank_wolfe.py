@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from gumdp.average.gap import Certifier
-from gumdp.average.mirror import BLURS
+from gumdp.average.mirror import SMOOTHINGS
 from gumdp.average.point import Point, Progress
 from gumdp.average.polytope import Corner, Stationary, Truncated, ratios
 from gumdp.average.rest_kernels import new_workspace, share_out
@@ -31,7 +31,7 @@ def frank_wolfe(
     """Lower f over mixtures of deterministic plans, adding the plan that is cheapest under the gradient.
 
     After each new plan pairs of plans exchange shares until that gains nothing (pairwise steps). Objectives with
-    kinks are blurred, less and less. The linear oracle's gap comes with every iteration.
+    kinks are smoothed, less and less. The linear oracle's gap comes with every iteration.
     """
     mix = Mixture(tangents, polytope, policy)
     gap = np.inf
@@ -55,8 +55,8 @@ class Mixture:
     def __init__(self, tangents: Tangents, polytope: Stationary | Truncated, policy: Array) -> None:
         self.tangents, self.polytope = tangents, polytope
         self.certifier = Certifier(tangents, polytope)
-        self.blurs = list(BLURS) if tangents.kinked else [0.0]
-        self.near = np.inf  # how far the mixture is from the optimum of the blurred objective, at most
+        self.smoothings = list(SMOOTHINGS) if tangents.kinked else [0.0]
+        self.near = np.inf  # how far the mixture is from the optimum of the smoothed objective, at most
         self.workspace = new_workspace(polytope.shape, 1, CORNERS)
         self.flows = [polytope.flow(policy)]
         occupancy = polytope.occupancy(policy)
@@ -74,7 +74,7 @@ class Mixture:
 
     def look(self) -> Corner:
         """The cheapest plan under the gradient, whose cost bounds f from below."""
-        constant, slope = self.tangents.at(self.occupancy, self.blurs[0])
+        constant, slope = self.tangents.at(self.occupancy, self.smoothings[0])
         corner = self.polytope.cheapest(slope)
         self.near = float((slope * (self.occupancy - corner.occupancy)).sum())
         if self.tangents.objective.convex:
@@ -89,7 +89,7 @@ class Mixture:
         workspace.corners[count], workspace.shares[count] = corner.occupancy.ravel(), 0.0
         self.flows.append(self.polytope.flow(self.polytope.follow(corner.plan)))
         before = workspace.x.copy()
-        kept = int(share_out(self.tangents.record, workspace, count + 1, 0.01 * tolerance, self.blurs[0]))
+        kept = int(share_out(self.tangents.record, workspace, count + 1, 0.01 * tolerance, self.smoothings[0]))
         reraise()
         self.flows = [self.flows[k] for k in workspace.order[:kept]]
         value = self.tangents.value(self.occupancy)
@@ -104,8 +104,8 @@ class Mixture:
         return ratios(total, self.polytope.uniform)
 
     def sharpen(self) -> bool:
-        """Blur less, if that is possible."""
-        if len(self.blurs) == 1:
+        """Smooth less, if that is possible."""
+        if len(self.smoothings) == 1:
             return False
-        self.blurs.pop(0)
+        self.smoothings.pop(0)
         return True

@@ -49,7 +49,7 @@ class Certifier:
         return bound
 
     def look_at(self, d: Array, prices: Array | None = None) -> float:
-        """The gap between f(d) and the best bound, after trying the tangents at d, sharp and blurred."""
+        """The gap between f(d) and the best bound, after trying the tangents at d, sharp and smoothed."""
         for smoothing in (0.0, 1e-5, 1e-4, 1e-3, 1e-2) if self.tangents.kinked else (0.0,):
             self.try_tangent(*self.tangents.at(d, smoothing), prices)
         return self.tangents.value(d) - self.bound

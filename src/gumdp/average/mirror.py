@@ -12,7 +12,7 @@ from gumdp.average.polytope import Stationary, Truncated
 from gumdp.average.tangents import Tangents
 from gumdp.objectives.base import Array
 
-BLURS = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7)
+SMOOTHINGS = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7)
 PATIENCE = 60  # steps in a row that were too long, after which the end is reached
 
 
@@ -30,7 +30,7 @@ def mirror_descent(
 
     For the entropy with step 1 this is soft policy iteration. A step is too long when f rises again at its end,
     that is when the slope there, along the way made, is positive: it is undone and halved. After each success it
-    grows. The objective's kinks are blurred, less and less. When the objective is convex, the linear oracle
+    grows. The objective's kinks are smoothed, less and less. When the objective is convex, the linear oracle
     says from time to time how far away the optimum can be, and the search ends when that is at most ``tolerance``.
     """
     walk = Walk(tangents, polytope, policy)
@@ -39,7 +39,7 @@ def mirror_descent(
         walk.advance()
         late = time.perf_counter() > deadline
         if done >= check or walk.stuck or late or done == iterations:
-            gap = walk.measure(tolerance)
+            gap = walk.measure()
             check = done + max(1, min(done // 4, 25))
             if progress:
                 progress(done, walk.best.value, gap)
@@ -58,12 +58,12 @@ class Walk:
         self.tangents, self.polytope = tangents, polytope
         self.convex = tangents.objective.convex
         self.certifier = Certifier(tangents, polytope)
-        self.blurs = list(BLURS) if tangents.kinked else [0.0]
+        self.smoothings = list(SMOOTHINGS) if tangents.kinked else [0.0]
         self.policy, self.occupancy = policy, polytope.occupancy(policy)
-        self.constant, self.slope = tangents.at(self.occupancy, self.blurs[0])
+        self.constant, self.slope = tangents.at(self.occupancy, self.smoothings[0])
         self.step = 1.0 / max(1e-300, float(np.ptp(self.slope)))
         self.failures = 0
-        self.near = np.inf  # how far the policy is from the optimum of the blurred objective, at most
+        self.near = np.inf  # how far the policy is from the optimum of the smoothed objective, at most
         self.best = Point(policy, self.occupancy, tangents.value(self.occupancy), np.nan, 0)
 
     @property
@@ -76,7 +76,7 @@ class Walk:
         policy = self.polytope.softer(self.policy, self.slope, self.step)
         occupancy = self.polytope.occupancy(policy)
         way = occupancy - self.occupancy
-        constant, slope = self.tangents.at(occupancy, self.blurs[0])
+        constant, slope = self.tangents.at(occupancy, self.smoothings[0])
         begin, end = float((self.slope * way).sum()), float((slope * way).sum())
         if begin >= 0.0 or end > -0.1 * begin:
             self.failures += 1 if begin < 0.0 else PATIENCE
@@ -89,7 +89,7 @@ class Walk:
         if value < self.best.value:
             self.best = Point(policy, occupancy, value, np.nan, 0)
 
-    def measure(self, wanted: float) -> float:
+    def measure(self) -> float:
         """The gap of the best point, as far as it is known."""
         if not self.convex:
             return float("nan")
@@ -100,11 +100,11 @@ class Walk:
         return gap
 
     def sharpen(self) -> bool:
-        """Blur less, if that is possible."""
-        if len(self.blurs) == 1:
+        """Smooth less, if that is possible."""
+        if len(self.smoothings) == 1:
             return False
-        self.blurs.pop(0)
-        self.constant, self.slope = self.tangents.at(self.occupancy, self.blurs[0])
+        self.smoothings.pop(0)
+        self.constant, self.slope = self.tangents.at(self.occupancy, self.smoothings[0])
         self.failures = 0
         self.step *= 8.0
         return True

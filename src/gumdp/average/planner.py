@@ -21,7 +21,7 @@ SAMPLES = 100_000  # random steps of a simulator, to estimate its table from
 PRECISION = 1e-6  # of a plan that is made again at each step, relative to the range of the objective
 
 
-class Solver(Planner):
+class BestOnAverage(Planner):
     """The infinite-trials policy of ``solve_infinite``, the paper's π_Solver.
 
     Args:
@@ -37,14 +37,14 @@ class Solver(Planner):
 
     >>> import gumdp
     >>> problem = gumdp.zoo.load("m2-imitation")
-    >>> round(gumdp.evaluate(problem, Solver(), trials=2000, seed=0).mean, 2)
+    >>> round(gumdp.evaluate(problem, BestOnAverage(), trials=2000, seed=0).mean, 2)
     0.03
     """
 
     def __init__(self, *, resolve: bool = False, horizon: str | None = None, method: str = "auto") -> None:
-        resolve = check_bool("Solver: resolve", resolve)
+        resolve = check_bool("BestOnAverage: resolve", resolve)
         if resolve and (horizon is not None or method != "auto"):
-            raise GumdpError("Solver: resolve=True has its own horizon and method; leave these two out.")
+            raise GumdpError("BestOnAverage: resolve=True has its own horizon and method; leave these two out.")
         self.resolve, self.horizon, self.method = resolve, horizon, method
         self.batch = 1 if resolve else RulePlanner.batch
         self._solved: weakref.WeakKeyDictionary[Problem, Solution] = weakref.WeakKeyDictionary()
@@ -52,7 +52,7 @@ class Solver(Planner):
 
     def __repr__(self) -> str:
         given = {"resolve": (self.resolve, False), "horizon": (self.horizon, None), "method": (self.method, "auto")}
-        return f"Solver({', '.join(f'{k}={v!r}' for k, (v, default) in given.items() if v != default)})"
+        return f"BestOnAverage({', '.join(f'{k}={v!r}' for k, (v, default) in given.items() if v != default)})"
 
     def __reduce__(self) -> Any:  # solutions are not sent along to other processes
         return _again, (self.resolve, self.horizon, self.method)
@@ -83,14 +83,14 @@ def tabulated(problem: Problem) -> Problem:
     from gumdp.models.learned import learn
 
     if not isinstance(problem, Problem) or isinstance(problem.model, Tabular):
-        check_problem("Solver", problem)
+        check_problem("BestOnAverage", problem)
         return problem
     table = learn(problem.model, samples=SAMPLES, episode=problem.horizon)
     return Problem(table, problem.objective, problem.discount, problem.horizon, problem.episodes, name=problem.name)
 
 
-def _again(resolve: bool, horizon: str | None, method: str) -> Solver:
-    return Solver(resolve=resolve, horizon=horizon, method=method)
+def _again(resolve: bool, horizon: str | None, method: str) -> BestOnAverage:
+    return BestOnAverage(resolve=resolve, horizon=horizon, method=method)
 
 
 class _Resolving(Policy):
@@ -98,7 +98,7 @@ class _Resolving(Policy):
         from gumdp.average.rest import ConvexSetup
 
         super().__init__(problem, dice)
-        self._with = ConvexSetup("Solver(resolve=True)", problem)
+        self._with = ConvexSetup("BestOnAverage(resolve=True)", problem)
         self._workspace = new_workspace(problem.shape, problem.steps)
         self._with.set_out(self._workspace)
 

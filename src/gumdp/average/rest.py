@@ -44,7 +44,7 @@ class ConvexSetup:
         self.task = self.task._replace(warm_start=np.ascontiguousarray(policy.reshape(len(policy), -1)))
 
     def smoothing(self, step: int = 0) -> float:
-        """How much to smoothing kinks at a step: less and less, as less is open."""
+        """How much to smooth kinks at a step: less and less, as less is open."""
         return SMOOTHING * float(self.task.open[step]) if self.tangents.kinked else 0.0
 
     def margin(self, constant: float, steepest: float) -> float:

@@ -7,41 +7,39 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.sparse.csgraph import breadth_first_order
-from scipy.special import xlogy
 
 from gumdp.average.polytope import EPSILON
 from gumdp.models.tabular import Tabular
 from gumdp.objectives.base import Array, Objective
-from gumdp.objectives.compose import Sum, _Affine
-from gumdp.objectives.entropy import Entropy, StateEntropy
-from gumdp.objectives.risk import Entropic
 from gumdp.problem import Problem
 
 
 def distinct_bound(problem: Problem) -> float | None:
     """A number that the value of no single trajectory is below, for entropies and what is made of them.
 
+    So too for every objective that says that it charges all pairs, or all states, alike (``separable``), and convexly.
     None where that says nothing beyond the objective's own range.
     """
-    pairs, states = reachable(problem)
+    shape, counts = problem.shape, dict(zip(("pairs", "states"), reachable(problem), strict=True))
     found = False
 
     def least(f: Objective) -> float | None:
         nonlocal found
-        if type(f) in (Entropy, StateEntropy):
+        if made := f.parts(shape):
+            shift, parts = made
+            inner = [(factor, least(part)) for factor, part in parts]
+            known = [factor * value for factor, value in inner if value is not None]
+            return sum(known[1:], known[0]) + shift if len(known) == len(inner) else None
+        if f.exponential:
+            beta, part = f.exponential
+            value = least(part)
+            return None if value is None else math.exp(beta * value)
+        total = f.separable(shape)
+        if total and np.ndim(total.costs) == 0 and all(terms.even for terms in total.terms):
             found = True
-            return spread(problem.weights, pairs if type(f) is Entropy else states, xlogy_itself)
-        if isinstance(f, _Affine):
-            inner = least(f.inner)
-            factor, shift = f.coefficients(problem.shape)
-            return None if inner is None else factor * inner + shift
-        if isinstance(f, Entropic):
-            inner = least(f.inner)
-            return None if inner is None else math.exp(f.beta * inner)
-        if isinstance(f, Sum):
-            one, two = least(f.first), least(f.second)
-            return None if one is None or two is None else one + two
-        ends = f.bounds(problem.shape)
+            charges = [spread(problem.weights, counts[str(terms.of)], terms.costs) for terms in total.terms]
+            return sum(charges, float(total.costs) + total.constant)
+        ends = f.bounds(shape)
         return None if ends is None else ends[0]
 
     value = least(problem.objective)
@@ -73,11 +71,6 @@ def spread(weights: Array, cells: int, cost: Callable[[Array], Array]) -> float:
             if k == 0 or level <= order[k - 1]:
                 best = max(best, float(cost(order[:k]).sum() + (cells - k) * cost(np.array([level]))[0]))
     return best
-
-
-def xlogy_itself(x: Array) -> Array:
-    """x·log x."""
-    return np.asarray(xlogy(x, x))
 
 
 def reachable(problem: Problem) -> tuple[int, int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from gumdp.bounds.distinct import reachable
 from gumdp.bounds.history_tree_kernels import Rules, add, bound_leaf, enlarged, grow, new_history_tree
 from gumdp.bounds.unsplit import Lifted, unsplit
 from gumdp.jit.callback import reraise
-from gumdp.objectives.tangent import AffineTangent, EntropyTangent, SquareTangent
 from gumdp.problem import Problem
 
 MEMORY = 1 << 30  # bytes that a tree may take
@@ -68,7 +66,7 @@ class JensenTree:
         reraise()
         self.record, self.tangent = tools.tangents.record, (float(self.tree.constant[0]), self.tree.slope[0].copy())
         self.plain = self.bound
-        if bendable(self.record) and self._heavy():
+        if self.record.over_pairs() and self._heavy():
             self._unsplit()
 
     def _heavy(self) -> bool:
@@ -143,10 +141,3 @@ class JensenTree:
         if self.expanded == self.milestone:
             self.milestone += self.milestone // 4
             self.tolerance = max(1e-9 * self.tools.scale, 2e-3 * (self.raw - self.root))
-
-
-def bendable(record: Any) -> bool:
-    """Whether the objective is a sum over the pairs, so that its tangents can be bent."""
-    if isinstance(record, AffineTangent):
-        return bendable(record.inner)
-    return isinstance(record, (EntropyTangent, SquareTangent))

@@ -8,8 +8,6 @@ import numpy as np
 
 from gumdp.exact.branch_kernels import APART, BY_MEASURES, BY_VISITS, Merging
 from gumdp.exact.unfold import coding_of
-from gumdp.objectives import tangent as kinds
-from gumdp.objectives.base import Array
 from gumdp.problem import Problem
 
 GRAIN = 1e-12  # relative to the largest entry of the measures
@@ -24,7 +22,7 @@ def merging_of(problem: Problem, record: Any) -> tuple[Merging, int, float]:
     cells = problem.shape[0] * problem.shape[1]
     coding, width = coding_of(problem)
     nothing = np.zeros((0, cells))
-    measured = measures(record)
+    measured = record.measures()
     if measured is not None and len(measured[0]) < cells:
         rows, steepness = measured
         grain = GRAIN * max(float(np.abs(rows).max()), 1e-300)
@@ -32,26 +30,3 @@ def merging_of(problem: Problem, record: Any) -> tuple[Merging, int, float]:
     if problem.discount == 1.0 or problem.episodes > 1:
         return Merging(BY_VISITS, coding, nothing, 1.0), width, 0.0
     return Merging(APART, coding, nothing, 1.0), 0, 0.0
-
-
-def measures(record: Any) -> tuple[Array, float] | None:
-    """(rows [M, S·A], steepness): f is a function of rows·d and changes by at most steepness · max|change|.
-
-    None if f needs more of d than a few measures.
-    """
-    if isinstance(record, kinds.LinearTangent):
-        return record.costs[None, :], 1.0
-    if isinstance(record, kinds.LargestTangent):
-        return record.rows, 1.0
-    if isinstance(record, kinds.BudgetTangent):
-        return np.vstack([record.costs[None, :], record.rows]), 1.0 + float(np.sum(record.penalties))
-    if isinstance(record, kinds.MeasureTangent):
-        furthest = np.abs(record.rows).max(axis=1) + np.abs(record.targets)
-        return record.rows, float(2.0 * (record.factors * furthest).sum())
-    if isinstance(record, kinds.AffineTangent):
-        inner = measures(record.inner)
-        return None if inner is None else (inner[0], record.scale * inner[1])
-    if isinstance(record, kinds.SumTangent):
-        one, two = measures(record.one), measures(record.two)
-        return None if one is None or two is None else (np.vstack([one[0], two[0]]), one[1] + two[1])
-    return None

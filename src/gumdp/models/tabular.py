@@ -117,11 +117,12 @@ class Tabular(Model):
 
     def row(self, state: int, action: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """The successors of (state, action) and their probabilities."""
-        first, last = self.offsets[state * self.shape[1] + action : state * self.shape[1] + action + 2]
+        pair = int(self.state(state)) * self.shape[1] + self.check_action(action)
+        first, last = self.offsets[pair : pair + 2]
         return self.successors[first:last], self.probabilities[first:last]
 
     @functools.cached_property
-    def _world(self) -> Any:
+    def _compiled(self) -> Any:
         limits = np.empty(self.probabilities.size, np.uint32)
         draw_limits(self.offsets, self.probabilities, limits)
         start_limits = np.empty(self.start_states.size, np.uint32)
@@ -136,7 +137,7 @@ class Tabular(Model):
         return MaskedTable(table, choices, counts, self.available.ravel().copy())
 
     def compiled(self) -> Any:
-        return self._world
+        return self._compiled
 
     def state(self, state: Any) -> np.uint64:
         number = check_int("state", state, 0)

@@ -1,4 +1,24 @@
-"""What every objective answers."""
+"""What every objective answers.
+
+============================  =========================================================================================
+``value(d)``                  f(d): all that there must be
+``gradient(d)``               a (sub)gradient, for first-order methods and local solutions
+``convex``                    whether f is known to be convex: lower bounds by averaging, and optima that are global
+``bounds(shape)``             between which numbers f lies: for normalising, and for bounds of any f
+``lipschitz(shape)``          how fast f can change (above ``lipschitz_floor``): what truncating the horizon costs
+``expression(d)``             f for cvxpy
+``check_shape(shape)``        raises for a model of another shape
+``record(shape)``             the compiled f that search keeps up to date: see ``gumdp.objectives.record``
+``tangent(shape)``            compiled lower bounds that are linear in d: see ``gumdp.objectives.tangent``. They say too
+                              where smoothing helps, what f measures of d, and whether it is a sum over the pairs
+``separable(shape)``          f as a sum over linear statistics of d: see ``gumdp.objectives.separable``
+``parts(shape)``              f as a weighted sum of other objectives
+``exponential``               (β, g) where f = exp(β·g)
+============================  =========================================================================================
+
+Solvers and bounds ask; none of them looks at the type of an objective, so that those that users write can answer as
+well as ours. The last four say what f *is*: a subclass with another value does not inherit them.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +28,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gumdp.errors import GumdpError
-from gumdp.objectives.tables import describe
+from gumdp.errors import GumdpError, describe
+from gumdp.objectives.renamed import adopt_old_names, renamed
 
 if TYPE_CHECKING:
     from gumdp.objectives.compose import Scaled, Sum
+    from gumdp.objectives.separable import SeparableSum
 
 Array = NDArray[np.float64]
 Shape = tuple[int, int]
+Parts = tuple[float, tuple[tuple[float, "Objective"], ...]]  # a shift, and (factor, objective) for each part
+IDENTITY = ("tangent", "separable", "parts", "exponential")  # what says what f is
 
 
 class Objective(ABC):
@@ -23,8 +46,8 @@ class Objective(ABC):
 
     ``value`` is all that there must be. Whatever else is known makes more possible: a gradient lets the
     large-scale solver work, convexity gives lower bounds, a range normalises, a Lipschitz constant (in L1)
-    bounds what truncating the horizon costs, and a record of the objective (``record``) makes search fast.
-    ``gumdp.check_objective`` tests the answers against each other.
+    bounds what truncating the horizon costs, a record of the objective (``record``) makes search fast, and a
+    ``tangent`` makes solvers and bounds so. ``gumdp.check_objective`` tests the answers against each other.
 
     >>> class Peak(Objective):
     ...     def value(self, d):
@@ -32,6 +55,13 @@ class Objective(ABC):
     >>> Peak()(np.array([[0.25, 0.75]]))
     0.75
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        adopt_old_names(cls)
+        for name in IDENTITY:
+            if _outdated(cls, name):
+                setattr(cls, name, vars(Objective)[name])
 
     @property
     def convex(self) -> bool:
@@ -73,6 +103,25 @@ class Objective(ABC):
 
         return interpreted(self, shape, "it has no record for kernels")
 
+    def tangent(self, shape: Shape) -> Any:
+        """A record of f's tangents: see ``gumdp.objectives.tangent``. None, and the gradient is called back, slowly."""
+        return None
+
+    def separable(self, shape: Shape) -> SeparableSum | None:
+        """f as a sum over linear statistics of the occupancy, or None."""
+        return None
+
+    def parts(self, shape: Shape) -> Parts | None:
+        """(shift, ((factor, g), …)) with f = shift + Σ factor·g, the factors positive; None if f is one thing."""
+        return None
+
+    @property
+    def exponential(self) -> tuple[float, Objective] | None:
+        """(β, g) with f = exp(β·g), β > 0, or None."""
+        return None
+
+    score, fit = renamed("score"), renamed("fit")
+
     def __call__(self, d: Array) -> float:
         """f(d) as one finite float, or a ``GumdpError`` that says what came instead."""
         try:
@@ -102,6 +151,19 @@ class Objective(ABC):
 
     __rmul__ = __mul__
     __array_ufunc__ = None  # NumPy's numbers leave + and * to us
+
+
+def _outdated(cls: type[Objective], name: str) -> bool:
+    """Whether a class below the one that answers ``name`` changes the value, or what only the value reads."""
+    owner = next(base for base in cls.__mro__ if name in vars(base))
+    reads = {"value", *_reads(cls.value)} - _reads(vars(owner)[name])
+    return any(reads & vars(base).keys() for base in cls.__mro__[: cls.__mro__.index(owner)])
+
+
+def _reads(method: Any) -> set[str]:
+    """The names of attributes and globals in a method's code."""
+    code = getattr(getattr(method, "fget", method), "__code__", None)
+    return set() if code is None else set(code.co_names)
 
 
 def one_number(name: str, result: Any) -> float:

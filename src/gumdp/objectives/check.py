@@ -42,8 +42,9 @@ def check_objective(objective: Any, shape: Shape, samples: int = 100, seed: int 
     ``objective`` is any objective or plain function of an occupancy, ``shape`` is (S, A). On ``samples`` random
     occupancies, full, sparse, of short trials and of one pair: the value is one finite number, the same each time, and
     leaves the occupancy alone; the gradient agrees with differences along the simplex; convexity, bounds and
-    Lipschitz constant hold where they are declared (the constant above ``lipschitz_floor``); cvxpy's expression and
-    the compiled record give the same value, and so does re-scoring after a few entries changed.
+    Lipschitz constant hold where they are declared (the constant above ``lipschitz_floor``); cvxpy's expression,
+    the compiled record and the sum that it says it is give the same value, and so does re-scoring after a few entries
+    changed; tangents of a convex objective touch it and are nowhere above it.
 
     >>> import gumdp
     >>> print(check_objective(gumdp.Linear([[0.0, 1.0]]), (1, 2)).findings[2][1])
@@ -255,6 +256,64 @@ def check_rescoring(case: Case) -> str:
     return f"agrees with fresh values at {2 * case.samples} occupancies"
 
 
+def check_tangent(case: Case) -> str:
+    """Its tangents, smoothed or not, are nowhere above a convex objective; as they are, they touch it."""
+    if not case.ask("convex") or case.cells > LARGE:
+        return f"not looked at{f' beyond {LARGE} pairs' if case.cells > LARGE else ': not convex'}"
+    try:
+        record = case.ask("tangent", case.shape)
+    except GumdpError as error:  # of a part that has no gradient
+        return f"none: {error}"
+    if record is None:
+        return "none declared"
+    for d, e in case.occupancies():
+        value, there, at = case.value(d), case.value(e), d.ravel()
+        if not case.same(value, own := float(record.value(at))):
+            raise case.fail(f"is {value:.9g} where its tangent record says {own:.9g}")
+        for smoothing in (0.0, 0.01):
+            slope = np.zeros(case.cells)
+            constant = record.tangent(at, slope, 1.0, smoothing)
+            reraise()
+            touch, below = constant + slope @ at, constant + slope @ e.ravel()
+            if below > there + SLACK * case.scale:
+                raise case.fail(f"is {there:.9g} where a tangent of its record, taken elsewhere, is {below:.9g}")
+            if smoothing == 0.0 and not case.same(value, touch, 1e-6):
+                raise case.fail(f"is {value:.9g} where the tangent of its record at this place is {touch:.9g}")
+        check_claims(case, record, d, e)
+    return f"{type(record).__name__} is below it and touches it"
+
+
+def check_claims(case: Case, record: Any, d: Array, e: Array) -> None:
+    """What the tangent record says of f besides: that it is a sum over the pairs, or what it measures."""
+    change, (x, y) = case.value(d) - case.value(e), (d.ravel(), e.ravel())
+    if record.over_pairs():
+        own = sum(record.own(i, x[i]) - record.own(i, y[i]) for i in range(case.cells))
+        if not case.same(change, own):
+            raise case.fail(f"changes by {change:.9g} where its tangent record's sum over the pairs does by {own:.9g}")
+    if measured := record.measures():
+        rows, steepness = measured
+        most = steepness * float(np.abs(rows @ (x - y)).max())
+        if abs(change) > most + SLACK * case.scale:
+            raise case.fail(f"changes by {abs(change):.9g}, which its measures say is at most {most:.9g}")
+
+
+def check_structure(case: Case) -> str:
+    """Whatever it says that it is has the same value."""
+    said: dict[str, Callable[[Array], float]] = {}
+    if total := case.ask("separable", case.shape):
+        said["separable"] = total.value
+    if made := case.ask("parts", case.shape):
+        said["parts"] = lambda d: made[0] + sum(factor * part.value(d) for factor, part in made[1])
+    if power := case.ask("exponential"):
+        said["exponential"] = lambda d: float(np.exp(power[0] * power[1].value(d)))
+    for pair in case.occupancies():
+        for d in pair:
+            for name, formula in said.items():
+                if not case.same(value := case.value(d), other := formula(d)):
+                    raise case.fail(f"is {value:.9g} where what it answers to {name} is {other:.9g}")
+    return f"{', '.join(said)}: the same value" if said else "none declared"
+
+
 def rehearsals(case: Case) -> Iterator[tuple[float, float, int, float]]:
     """For each occupancy: its value, the one re-scored with what it did not restore, and the one added up."""
     record = record_of(case)
@@ -285,4 +344,6 @@ CHECKS: tuple[tuple[str, Callable[[Case], str]], ...] = (
     ("expression", check_expression),
     ("compiled record", check_record),
     ("re-scoring", check_rescoring),
+    ("tangent", check_tangent),
+    ("structure", check_structure),
 )

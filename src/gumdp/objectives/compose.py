@@ -6,12 +6,14 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gumdp.errors import GumdpError, check_float
 from gumdp.jit.record import record
-from gumdp.objectives.base import Array, Objective, Shape
+from gumdp.objectives.base import Array, Objective, Parts, Shape
 from gumdp.objectives.function import as_objective
-from gumdp.objectives.record import Dense, Separable, summed_value
-from gumdp.objectives.statistics import Record
+from gumdp.objectives.record import Dense, ObjectiveRecord, Separable, Wrapping, summed_value
+from gumdp.objectives.tangent import Tangent, tangent_of
 
 
 class Sum(Objective):
@@ -64,20 +66,37 @@ class Sum(Objective):
         one, two = self.first.record(shape), self.second.record(shape)
         return DenseSum(one, two) if one.dense() or two.dense() else SumRecord(one, two)
 
+    def tangent(self, shape: Shape) -> Any:
+        return SumTangent(tangent_of(self.first, shape), tangent_of(self.second, shape))
 
-class _Affine(Objective):
-    """factor · f(d) + shift, the factor positive; both may depend on the shape of d."""
+    def parts(self, shape: Shape) -> Parts:
+        return 0.0, ((1.0, self.first), (1.0, self.second))
+
+
+class Wrapper(Objective):
+    """An increasing convex function of one other objective."""
 
     def __init__(self, inner: Any) -> None:
         self.inner = as_objective(inner)
 
-    @abstractmethod
-    def coefficients(self, shape: Shape) -> tuple[float, float]:
-        """(factor, shift)."""
-
     @property
     def convex(self) -> bool:
         return self.inner.convex
+
+    @property
+    def lipschitz_floor(self) -> float:
+        return self.inner.lipschitz_floor
+
+    def check_shape(self, shape: Shape) -> None:
+        self.inner.check_shape(shape)
+
+
+class _Affine(Wrapper):
+    """factor · f(d) + shift, the factor positive; both may depend on the shape of d."""
+
+    @abstractmethod
+    def coefficients(self, shape: Shape) -> tuple[float, float]:
+        """(factor, shift)."""
 
     def value(self, d: Array) -> float:
         factor, shift = self.coefficients(_shape(d))
@@ -96,21 +115,20 @@ class _Affine(Objective):
         constant = self.inner.lipschitz(shape)
         return None if constant is None else self.coefficients(shape)[0] * constant
 
-    @property
-    def lipschitz_floor(self) -> float:
-        return self.inner.lipschitz_floor
-
     def expression(self, d: Any) -> Any:
         inner = self.inner.expression(d)
         factor, shift = self.coefficients(_shape(d))
         return None if inner is None else factor * inner + shift
 
-    def check_shape(self, shape: Shape) -> None:
-        self.inner.check_shape(shape)
-
     def record(self, shape: Shape) -> Any:
-        inner = self.inner.record(shape)
-        return (DenseAffine if inner.dense() else AffineRecord)(inner, *self.coefficients(shape))
+        return AffineRecord(self.inner.record(shape), *self.coefficients(shape))
+
+    def tangent(self, shape: Shape) -> Any:
+        return AffineTangent(tangent_of(self.inner, shape), *self.coefficients(shape))
+
+    def parts(self, shape: Shape) -> Parts:
+        factor, shift = self.coefficients(shape)
+        return shift, ((factor, self.inner),)
 
 
 class Scaled(_Affine):
@@ -150,7 +168,7 @@ class Normalized(_Affine):
         return 1.0 / (ends[1] - ends[0]), (0.0 - ends[0]) / (ends[1] - ends[0])
 
     def check_shape(self, shape: Shape) -> None:
-        self.inner.check_shape(shape)
+        super().check_shape(shape)
         self.coefficients(shape)
 
 
@@ -172,8 +190,8 @@ def _shape(d: Any) -> Shape:
 class SumRecord(Separable):
     """The statistics of one objective followed by those of the other."""
 
-    one: Record
-    two: Record
+    one: ObjectiveRecord
+    two: ObjectiveRecord
 
     def count(self) -> int:
         return self.one.count() + self.two.count()
@@ -196,18 +214,12 @@ class SumRecord(Separable):
 
 
 @record
-class AffineRecord(Separable):
+class AffineRecord(Wrapping):
     """factor · f + shift."""
 
-    inner: Record
+    inner: ObjectiveRecord
     factor: float
     shift: float
-
-    def count(self) -> int:
-        return self.inner.count()
-
-    def term(self, m: int, i: int, x: float) -> float:
-        return self.inner.term(m, i, x)
 
     def combine(self, z: Any, at: int) -> float:
         return self.factor * self.inner.combine(z, at) + self.shift
@@ -215,22 +227,16 @@ class AffineRecord(Separable):
     def price(self, i: int, x: float, w: float, z: Any, at: int) -> float:
         return self.factor * self.inner.price(i, x, w, z, at)
 
-    def rank(self, i: int, x: float, w: float, z: Any, at: int) -> float:
-        return self.inner.rank(i, x, w, z, at)
-
-    def tracks(self) -> bool:
-        return self.inner.tracks()
-
-    def grouped(self) -> bool:
-        return self.inner.grouped()
+    def value(self, d: Any) -> float:
+        return self.factor * self.inner.value(d) + self.shift
 
 
 @record
 class DenseSum(Dense):
     """A sum of which at least one part is dense."""
 
-    one: Record
-    two: Record
+    one: ObjectiveRecord
+    two: ObjectiveRecord
 
     def value(self, d: Any) -> float:
         first = self.one.value(d) if self.one.dense() else summed_value(self.one, d)
@@ -242,15 +248,52 @@ class DenseSum(Dense):
 
 
 @record
-class DenseAffine(Dense):
-    """factor · f + shift, f dense."""
+class SumTangent(Tangent):
+    """f + g."""
 
-    inner: Record
+    one: Any
+    two: Any
+
+    def value(self, d: Any) -> float:
+        return float(self.one.value(d) + self.two.value(d))
+
+    def tangent(self, d: Any, g: Any, factor: float, smoothing: float) -> float:
+        return float(self.one.tangent(d, g, factor, smoothing) + self.two.tangent(d, g, factor, smoothing))
+
+    def kinked(self) -> bool:
+        return bool(self.one.kinked() or self.two.kinked())
+
+    def measures(self) -> tuple[Array, float] | None:
+        one, two = self.one.measures(), self.two.measures()
+        return None if one is None or two is None else (np.vstack([one[0], two[0]]), one[1] + two[1])
+
+
+@record
+class AffineTangent(Tangent):
+    """factor·f + shift, the factor positive."""
+
+    inner: Any
     factor: float
     shift: float
 
     def value(self, d: Any) -> float:
-        return self.factor * self.inner.value(d) + self.shift
+        return float(self.factor * self.inner.value(d) + self.shift)
 
-    def grouped(self) -> bool:
-        return self.inner.grouped()
+    def own(self, i: int, x: float) -> float:  # but for the shift, which cancels out
+        return float(self.factor * self.inner.own(i, x))
+
+    def point(self, i: int, slope: float) -> float:
+        return float(self.inner.point(i, slope / self.factor))
+
+    def tangent(self, d: Any, g: Any, factor: float, smoothing: float) -> float:
+        return float(self.inner.tangent(d, g, factor * self.factor, smoothing) + factor * self.shift)
+
+    def kinked(self) -> bool:
+        return bool(self.inner.kinked())
+
+    def over_pairs(self) -> bool:
+        return bool(self.inner.over_pairs())
+
+    def measures(self) -> tuple[Array, float] | None:
+        inner = self.inner.measures()
+        return None if inner is None else (inner[0], self.factor * inner[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from gumdp.errors import GumdpError
 from gumdp.jit.record import record, u64
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.record import Separable
+from gumdp.objectives.separable import SeparableSum, Terms
 from gumdp.objectives.tables import cost_table, match, number_table
+from gumdp.objectives.tangent import Tangent, add_to, added
 
 
 class Constrained(Objective):
@@ -31,6 +34,8 @@ class Constrained(Objective):
     >>> Constrained([[0.0, 1.0]], [[1.0, 0.0]], budgets=0.5, penalty=10.0).value(np.array([[0.75, 0.25]]))
     2.75
     """
+
+    convex = True
 
     def __init__(self, costs: ArrayLike, constraints: ArrayLike, budgets: ArrayLike, penalty: ArrayLike) -> None:
         self.costs = cost_table("Constrained: costs", costs)
@@ -57,10 +62,6 @@ class Constrained(Objective):
     def __repr__(self) -> str:
         return f"Constrained(costs of shape {self.costs.shape}, {len(self.budgets)} budgets)"
 
-    @property
-    def convex(self) -> bool:
-        return True
-
     def value(self, d: Array) -> float:
         return float((self.costs * d).sum() + self.penalty @ np.maximum(0.0, self.excess(d)))
 
@@ -84,15 +85,27 @@ class Constrained(Objective):
         import cvxpy
 
         x = cvxpy.vec(d, order="C")
-        excess = self.constraints.reshape(len(self.budgets), -1) @ x - self.budgets
+        excess = self._rows @ x - self.budgets
         return self.costs.ravel() @ x + self.penalty @ cvxpy.pos(excess)
 
     def check_shape(self, shape: Shape) -> None:
         match("Constrained: costs", self.costs, shape)
 
     def record(self, shape: Shape) -> Any:
-        rows = np.concatenate([self.costs.reshape(1, -1), self.constraints.reshape(len(self.budgets), -1)])
+        rows = np.concatenate([self.costs.reshape(1, -1), self._rows])
         return ConstrainedRecord(rows.ravel(), self.budgets, self.penalty, len(self.budgets), self.costs.size)
+
+    def tangent(self, shape: Shape) -> Any:
+        span = float(np.abs(self._rows - self.budgets[:, None]).max())
+        return BudgetTangent(self.costs.ravel(), self._rows, self.budgets, self.penalty, span)
+
+    def separable(self, shape: Shape) -> SeparableSum:
+        return SeparableSum((Terms(of=self._rows, hinge=self.penalty, kink=self.budgets),), self.costs)
+
+    @property
+    def _rows(self) -> Array:
+        """c_k [K, S·A]."""
+        return self.constraints.reshape(len(self.budgets), -1)
 
 
 @record
@@ -127,3 +140,39 @@ class ConstrainedRecord(Separable):
 
     def tracks(self) -> bool:
         return True
+
+
+@record
+class BudgetTangent(Tangent):
+    """c·d + Σ p_k·max(0, c_k·d - b_k): max(0, y) ≥ q·y for every q in [0, 1]."""
+
+    costs: Any  # float64 [S·A]
+    rows: Any  # float64 [K, S·A]
+    budgets: Any  # float64 [K]
+    penalties: Any  # float64 [K]
+    span: float  # of the measurements
+
+    def value(self, d: Any) -> float:
+        value = added(0.0, self.costs, d)
+        for k in range(self.budgets.size):
+            value += self.penalties[k] * max(0.0, added(-self.budgets[k], self.rows[k], d))
+        return float(value)
+
+    def tangent(self, d: Any, g: Any, factor: float, smoothing: float) -> float:
+        constant, width = 0.0, smoothing * self.span
+        add_to(g, factor, self.costs)
+        for k in range(self.budgets.size):
+            over = added(-self.budgets[k], self.rows[k], d)
+            share = 1.0 if over > 0.0 else 0.0
+            if width > 0.0:
+                share = 1.0 / (1.0 + math.exp(min(700.0, max(-700.0, -over / width))))
+            share *= factor * self.penalties[k]
+            add_to(g, share, self.rows[k])
+            constant -= share * self.budgets[k]
+        return constant
+
+    def kinked(self) -> bool:
+        return True
+
+    def measures(self) -> tuple[Array, float]:
+        return np.vstack([self.costs[None, :], self.rows]), 1.0 + float(np.sum(self.penalties))

@@ -12,8 +12,9 @@ from scipy.special import rel_entr
 from gumdp.errors import check_float
 from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Shape
-from gumdp.objectives.entropy import FLOOR
+from gumdp.objectives.entropy import FLOOR, EntropyTangent
 from gumdp.objectives.record import Separable
+from gumdp.objectives.separable import SeparableSum, Terms
 from gumdp.objectives.tables import distribution, match
 
 
@@ -33,6 +34,8 @@ class KLImitation(Objective):
     0.693147
     """
 
+    convex = True
+
     def __init__(self, target: ArrayLike, floor: float = FLOOR) -> None:
         self.floor = check_float("KLImitation: floor", floor, 1e-300, 1.0)
         self.target = distribution("KLImitation: target", target)
@@ -41,10 +44,6 @@ class KLImitation(Objective):
 
     def __repr__(self) -> str:
         return f"KLImitation(target of shape {self.target.shape}, floor={self.floor:g})"
-
-    @property
-    def convex(self) -> bool:
-        return True
 
     def value(self, d: Array) -> float:
         return float(rel_entr(d, self.mixed).sum())
@@ -73,6 +72,12 @@ class KLImitation(Objective):
 
     def record(self, shape: Shape) -> Any:
         return DivergenceRecord(np.log(self.mixed).ravel())
+
+    def tangent(self, shape: Shape) -> Any:
+        return EntropyTangent(np.log(self.mixed).ravel())
+
+    def separable(self, shape: Shape) -> SeparableSum:
+        return SeparableSum((Terms(of="pairs", entropy=1.0),), costs=-np.log(self.mixed))
 
 
 @record

@@ -13,12 +13,32 @@ from gumdp.errors import check_float
 from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.record import Separable
+from gumdp.objectives.separable import SeparableSum, Terms
+from gumdp.objectives.tangent import LEAST, PairTangent, Tangent, summed
 
 FLOOR = 1e-6
 
 
 @dataclass(frozen=True)
-class Entropy(Objective):
+class _Floored(Objective):
+    """The slope of x·log x has no bound at 0: a Lipschitz constant needs masses of at least ``floor``."""
+
+    floor: float = FLOOR
+    convex = True
+
+    def __post_init__(self) -> None:
+        check_float(f"{type(self).__name__}: floor", self.floor, 1e-300, math.exp(-2))
+
+    def lipschitz(self, shape: Shape) -> float:
+        return abs(math.log(self.floor) + 1.0)
+
+    @property
+    def lipschitz_floor(self) -> float:
+        return self.floor
+
+
+@dataclass(frozen=True)
+class Entropy(_Floored):
     """f(d) = Σ d(s,a) log d(s,a), with 0·log 0 = 0: least when every pair gets the same share.
 
     The slope of x·log x has no bound at 0, so there is a Lipschitz constant only where every entry is at least
@@ -29,15 +49,6 @@ class Entropy(Objective):
     -1.791759
     """
 
-    floor: float = FLOOR
-
-    def __post_init__(self) -> None:
-        check_float("Entropy: floor", self.floor, 1e-300, math.exp(-2))
-
-    @property
-    def convex(self) -> bool:
-        return True
-
     def value(self, d: Array) -> float:
         return float(xlogy(d, d).sum())
 
@@ -47,13 +58,6 @@ class Entropy(Objective):
     def bounds(self, shape: Shape) -> tuple[float, float]:
         return -math.log(shape[0] * shape[1]), 0.0
 
-    def lipschitz(self, shape: Shape) -> float:
-        return abs(math.log(self.floor) + 1.0)
-
-    @property
-    def lipschitz_floor(self) -> float:
-        return self.floor
-
     def expression(self, d: Any) -> Any:
         import cvxpy
 
@@ -62,9 +66,15 @@ class Entropy(Objective):
     def record(self, shape: Shape) -> Any:
         return EntropyRecord(shape[0] * shape[1])
 
+    def tangent(self, shape: Shape) -> Any:
+        return EntropyTangent(np.zeros(shape[0] * shape[1]))
+
+    def separable(self, shape: Shape) -> SeparableSum:
+        return SeparableSum((Terms(of="pairs", entropy=1.0),))
+
 
 @dataclass(frozen=True)
-class StateEntropy(Objective):
+class StateEntropy(_Floored):
     """f(d) = Σ_s d(s) log d(s) with d(s) = Σ_a d(s,a): least when every state gets the same share.
 
     The Lipschitz constant holds where every state has at least the mass ``floor``, as for ``Entropy``:
@@ -74,15 +84,6 @@ class StateEntropy(Objective):
     >>> round(StateEntropy().value(np.array([[0.5, 0.0], [0.2, 0.3]])), 6)
     -0.693147
     """
-
-    floor: float = FLOOR
-
-    def __post_init__(self) -> None:
-        check_float("StateEntropy: floor", self.floor, 1e-300, math.exp(-2))
-
-    @property
-    def convex(self) -> bool:
-        return True
 
     def value(self, d: Array) -> float:
         mass = d.sum(axis=1)
@@ -95,13 +96,6 @@ class StateEntropy(Objective):
     def bounds(self, shape: Shape) -> tuple[float, float]:
         return -math.log(shape[0]), 0.0
 
-    def lipschitz(self, shape: Shape) -> float:
-        return abs(math.log(self.floor) + 1.0)
-
-    @property
-    def lipschitz_floor(self) -> float:
-        return self.floor
-
     def expression(self, d: Any) -> Any:
         import cvxpy
 
@@ -109,6 +103,12 @@ class StateEntropy(Objective):
 
     def record(self, shape: Shape) -> Any:
         return StateEntropyRecord(shape[0] * shape[1])
+
+    def tangent(self, shape: Shape) -> Any:
+        return StateEntropyTangent(shape[1])
+
+    def separable(self, shape: Shape) -> SeparableSum:
+        return SeparableSum((Terms(of="states", entropy=1.0),))
 
 
 @record
@@ -141,3 +141,49 @@ class StateEntropyRecord(Separable):
 
     def grouped(self) -> bool:
         return True
+
+
+@record
+class EntropyTangent(PairTangent):
+    """Σ x·(log x - log q): x·log x ≥ x·(log m + 1) - m for every m > 0."""
+
+    logs: Any  # float64 [S·A]: log q, zeros for the entropy
+
+    def own(self, i: int, x: float) -> float:
+        return x * (math.log(x) - float(self.logs[i])) if x > 0.0 else 0.0
+
+    def point(self, i: int, slope: float) -> float:
+        return math.exp(slope - 1.0 + self.logs[i])
+
+    def tangent(self, d: Any, g: Any, factor: float, smoothing: float) -> float:
+        total = 0.0
+        for i in range(d.size):
+            m = max(d[i], LEAST)
+            g[i] += factor * (math.log(m) + 1.0 - self.logs[i])
+            total += m
+        return -factor * total
+
+
+@record
+class StateEntropyTangent(Tangent):
+    """Σ x·log x over the masses of the states."""
+
+    actions: int
+
+    def value(self, d: Any) -> float:
+        total = 0.0
+        for first in range(0, d.size, self.actions):
+            m = summed(d, first, self.actions)
+            if m > 0.0:
+                total += m * math.log(m)
+        return total
+
+    def tangent(self, d: Any, g: Any, factor: float, smoothing: float) -> float:
+        total = 0.0
+        for first in range(0, d.size, self.actions):
+            m = max(summed(d, first, self.actions), LEAST)
+            slope = factor * (math.log(m) + 1.0)
+            for i in range(first, first + self.actions):
+                g[i] += slope
+            total += m
+        return -factor * total

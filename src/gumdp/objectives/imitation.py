@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.record import Separable
+from gumdp.objectives.separable import SeparableSum, Terms
+from gumdp.objectives.squares import SquareTangent
 from gumdp.objectives.tables import distribution, match
 
 
@@ -27,15 +30,13 @@ class Imitation(Objective):
     0.5
     """
 
+    convex = True
+
     def __init__(self, target: ArrayLike) -> None:
         self.target = distribution("Imitation: target", target)
 
     def __repr__(self) -> str:
         return f"Imitation(target of shape {self.target.shape})"
-
-    @property
-    def convex(self) -> bool:
-        return True
 
     def value(self, d: Array) -> float:
         return float(((d - self.target) ** 2).sum())
@@ -59,6 +60,13 @@ class Imitation(Objective):
 
     def record(self, shape: Shape) -> Any:
         return ImitationRecord(self.target.ravel())
+
+    def tangent(self, shape: Shape) -> Any:
+        return SquareTangent(np.ones(self.target.size), self.target.ravel())
+
+    def separable(self, shape: Shape) -> SeparableSum:
+        constant = float((self.target**2).sum())
+        return SeparableSum((Terms(of="pairs", square=1.0),), -2.0 * self.target, constant)
 
 
 @record

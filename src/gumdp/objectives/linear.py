@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.record import Separable
+from gumdp.objectives.separable import SeparableSum
 from gumdp.objectives.tables import cost_table, match
+from gumdp.objectives.tangent import Tangent, add_to, added
 
 
 class Linear(Objective):
@@ -21,15 +23,13 @@ class Linear(Objective):
     0.75
     """
 
+    convex = True
+
     def __init__(self, costs: ArrayLike) -> None:
         self.costs = cost_table("Linear: costs", costs)
 
     def __repr__(self) -> str:
         return f"Linear(costs of shape {self.costs.shape})"
-
-    @property
-    def convex(self) -> bool:
-        return True
 
     def value(self, d: Array) -> float:
         return float((self.costs * d).sum())
@@ -54,6 +54,12 @@ class Linear(Objective):
     def record(self, shape: Shape) -> Any:
         return LinearRecord(self.costs.ravel())
 
+    def tangent(self, shape: Shape) -> Any:
+        return LinearTangent(self.costs.ravel())
+
+    def separable(self, shape: Shape) -> SeparableSum:
+        return SeparableSum(costs=self.costs)
+
 
 @record
 class LinearRecord(Separable):
@@ -66,3 +72,20 @@ class LinearRecord(Separable):
 
     def price(self, i: int, x: float, w: float, z: Any, at: int) -> float:
         return float(self.costs[i])
+
+
+@record
+class LinearTangent(Tangent):
+    """c·d, its own tangent."""
+
+    costs: Any  # float64 [S·A]
+
+    def value(self, d: Any) -> float:
+        return float(added(0.0, self.costs, d))
+
+    def tangent(self, d: Any, g: Any, factor: float, smoothing: float) -> float:
+        add_to(g, factor, self.costs)
+        return 0.0
+
+    def measures(self) -> tuple[Array, float]:
+        return self.costs[None, :], 1.0

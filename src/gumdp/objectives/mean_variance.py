@@ -11,6 +11,7 @@ from gumdp.errors import check_float
 from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.record import Separable
+from gumdp.objectives.separable import SeparableSum, Terms
 from gumdp.objectives.tables import LARGEST, cost_table, match
 
 
@@ -71,6 +72,10 @@ class MeanVariance(Objective):
 
     def record(self, shape: Shape) -> Any:
         return MeanVarianceRecord(self.costs.ravel(), self._centred.ravel(), self.weight)
+
+    def separable(self, shape: Shape) -> SeparableSum:
+        squared_mean = Terms(of=self._centred.reshape(1, -1), square=-self.weight)
+        return SeparableSum((squared_mean,), self.costs + self.weight * self._centred**2)
 
 
 @record

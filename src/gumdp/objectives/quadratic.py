@@ -11,7 +11,14 @@ from numpy.typing import ArrayLike
 from gumdp.errors import GumdpError
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.residual import Residual
-from gumdp.objectives.squares import DiagonalRecord, SquaresRecord, StateDiagonalRecord
+from gumdp.objectives.separable import SeparableSum, Terms
+from gumdp.objectives.squares import (
+    DiagonalRecord,
+    MeasureTangent,
+    SquaresRecord,
+    SquareTangent,
+    StateDiagonalRecord,
+)
 from gumdp.objectives.tables import number_table
 
 
@@ -140,9 +147,27 @@ class Quadratic(Objective):
         pairs = shape[0] * shape[1]
         if self.matrix is None:
             return StateDiagonalRecord(self.weights, pairs) if self._states else DiagonalRecord(self.weights)
-        values, vectors = self._spectrum
-        rows = np.repeat(vectors, shape[1], axis=1) if self._states else vectors
+        values, rows = self._squares(shape)
         return SquaresRecord(rows.ravel(), np.zeros(values.size), values, values.size, pairs)
+
+    def tangent(self, shape: Shape) -> Any:
+        if self.matrix is None and not self._states:
+            return SquareTangent(self.weights, np.zeros(self.weights.size))
+        values, rows = self._squares(shape)
+        return MeasureTangent(rows, np.zeros(values.size), values)
+
+    def separable(self, shape: Shape) -> SeparableSum:
+        if self.matrix is None:
+            return SeparableSum((Terms(of="states" if self._states else "pairs", square=self.weights),))
+        values, rows = self._squares(shape)
+        return SeparableSum((Terms(of=rows, square=values),))
+
+    def _squares(self, shape: Shape) -> tuple[Array, Array]:
+        """λ [M] and v [M, S·A]: f(d) = Σ λ·(v·d)²."""
+        if self.matrix is None:
+            return self.weights, np.repeat(np.eye(shape[0]), shape[1], axis=1)  # the masses of the states
+        values, vectors = self._spectrum
+        return values, np.repeat(vectors, shape[1], axis=1) if self._states else vectors
 
     def _masses(self, d: Array) -> Array:
         return np.asarray(d.sum(axis=1) if self._states else d.ravel())

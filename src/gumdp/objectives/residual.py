@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from gumdp.errors import check_float
 from gumdp.objectives.base import Array, Objective, Shape
-from gumdp.objectives.squares import SquaresRecord
+from gumdp.objectives.separable import SeparableSum, Terms
+from gumdp.objectives.squares import MeasureTangent, SquaresRecord
 from gumdp.objectives.tables import LARGEST, cost_table, match
 
 
@@ -23,16 +24,14 @@ class Residual(Objective):
     0.25
     """
 
+    convex = True
+
     def __init__(self, weights: ArrayLike, target: float) -> None:
         self.weights = cost_table("Quadratic.residual: weights", weights)
         self.target = check_float("Quadratic.residual: target", target, -LARGEST, LARGEST)
 
     def __repr__(self) -> str:
         return f"Quadratic.residual(weights of shape {self.weights.shape}, {self.target:g})"
-
-    @property
-    def convex(self) -> bool:
-        return True
 
     def value(self, d: Array) -> float:
         return self._gap(d) ** 2
@@ -57,6 +56,13 @@ class Residual(Objective):
 
     def record(self, shape: Shape) -> Any:
         return SquaresRecord(self.weights.ravel().copy(), np.array([self.target]), np.ones(1), 1, self.weights.size)
+
+    def tangent(self, shape: Shape) -> Any:
+        return MeasureTangent(self.weights.reshape(1, -1), np.array([self.target]), np.ones(1))
+
+    def separable(self, shape: Shape) -> SeparableSum:
+        square = Terms(of=self.weights.reshape(1, -1), square=1.0)
+        return SeparableSum((square,), -2.0 * self.target * self.weights, self.target**2)
 
     def _gap(self, d: Array) -> float:
         return float((self.weights * d).sum()) - self.target

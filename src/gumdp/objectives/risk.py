@@ -11,14 +11,14 @@ import numpy as np
 from gumdp.errors import GumdpError, check_float
 from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Shape
-from gumdp.objectives.function import as_objective
-from gumdp.objectives.record import Dense, Separable
-from gumdp.objectives.statistics import Record
+from gumdp.objectives.compose import Wrapper
+from gumdp.objectives.record import ObjectiveRecord, Wrapping
+from gumdp.objectives.tangent import Tangent, tangent_of
 
 LARGEST = 700.0  # exponents beyond leave the range of floating-point numbers
 
 
-class Entropic(Objective):
+class Entropic(Wrapper):
     """exp(β·f(d)): minimising its mean is minimising the certainty equivalent log(E[exp(β f)])/β.
 
     Convex where f is. With f in [l, u] its bounds are exp(βl) and exp(βu), and its Lipschitz constant is
@@ -26,17 +26,13 @@ class Entropic(Objective):
     """
 
     def __init__(self, inner: Any, beta: float) -> None:
-        self.inner = as_objective(inner)
+        super().__init__(inner)
         self.beta = check_float("entropic: beta", beta)
         if self.beta <= 0.0:
             raise GumdpError(f"entropic: beta must be positive, not {self.beta:g}.")
 
     def __repr__(self) -> str:
         return f"entropic({self.inner!r}, {self.beta:g})"
-
-    @property
-    def convex(self) -> bool:
-        return self.inner.convex
 
     def value(self, d: Array) -> float:
         exponent = self.beta * self.inner.value(d)
@@ -56,10 +52,6 @@ class Entropic(Objective):
         ends, constant = self.inner.bounds(shape), self.inner.lipschitz(shape)
         return None if ends is None or constant is None else self.beta * _exp(self.beta * ends[1]) * constant
 
-    @property
-    def lipschitz_floor(self) -> float:
-        return self.inner.lipschitz_floor
-
     def expression(self, d: Any) -> Any:
         import cvxpy
 
@@ -67,7 +59,7 @@ class Entropic(Objective):
         return None if inner is None else cvxpy.exp(self.beta * inner)
 
     def check_shape(self, shape: Shape) -> None:
-        self.inner.check_shape(shape)
+        super().check_shape(shape)
         ends = self.inner.bounds(shape)
         if ends is not None and self.beta * max(np.abs(ends)) > LARGEST:
             raise GumdpError(
@@ -76,8 +68,14 @@ class Entropic(Objective):
             )
 
     def record(self, shape: Shape) -> Any:
-        inner = self.inner.record(shape)
-        return (DenseEntropic if inner.dense() else EntropicRecord)(inner, self.beta)
+        return EntropicRecord(self.inner.record(shape), self.beta)
+
+    def tangent(self, shape: Shape) -> Any:
+        return ExponentialTangent(tangent_of(self.inner, shape), self.beta)
+
+    @property
+    def exponential(self) -> tuple[float, Objective]:
+        return self.beta, self.inner
 
 
 def _exp(exponent: float) -> float:
@@ -97,17 +95,11 @@ def entropic(objective: Objective | Callable[[Array], float], beta: float) -> En
 
 
 @record
-class EntropicRecord(Separable):
-    """exp(β·f), f separable."""
+class EntropicRecord(Wrapping):
+    """exp(β·f)."""
 
-    inner: Record
+    inner: ObjectiveRecord
     beta: float
-
-    def count(self) -> int:
-        return self.inner.count()
-
-    def term(self, m: int, i: int, x: float) -> float:
-        return self.inner.term(m, i, x)
 
     def combine(self, z: Any, at: int) -> float:
         exponent = self.beta * self.inner.combine(z, at)
@@ -116,26 +108,28 @@ class EntropicRecord(Separable):
     def price(self, i: int, x: float, w: float, z: Any, at: int) -> float:
         return self.beta * self.combine(z, at) * self.inner.price(i, x, w, z, at)
 
-    def rank(self, i: int, x: float, w: float, z: Any, at: int) -> float:
-        return self.inner.rank(i, x, w, z, at)
-
     def tracks(self) -> bool:
-        return True
-
-    def grouped(self) -> bool:
-        return self.inner.grouped()
-
-
-@record
-class DenseEntropic(Dense):
-    """exp(β·f), f dense."""
-
-    inner: Record
-    beta: float
+        return not self.inner.dense()
 
     def value(self, d: Any) -> float:
         exponent = self.beta * self.inner.value(d)
         return math.exp(exponent) if exponent <= LARGEST else math.inf
 
-    def grouped(self) -> bool:
-        return self.inner.grouped()
+
+@record
+class ExponentialTangent(Tangent):
+    """exp(β·f): exp(y) ≥ exp(x)·(1 + y - x), and f has a tangent of its own."""
+
+    inner: Any
+    beta: float
+
+    def value(self, d: Any) -> float:
+        return math.exp(self.beta * self.inner.value(d))
+
+    def tangent(self, d: Any, g: Any, factor: float, smoothing: float) -> float:
+        x = self.beta * self.inner.value(d)
+        top = factor * math.exp(x)
+        return float(top * (1.0 - x) + self.inner.tangent(d, g, top * self.beta, smoothing))
+
+    def kinked(self) -> bool:
+        return bool(self.inner.kinked())

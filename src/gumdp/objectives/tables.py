@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gumdp.errors import GumdpError
+from gumdp.errors import GumdpError, describe
 
 LARGEST = 1e100  # beyond, squares and products of costs leave the range of floating-point numbers
 SHAPES = {1: "[K]", 2: "[S, A]", 3: "[K, S, A]"}
@@ -57,10 +55,3 @@ def match(name: str, table: NDArray[np.float64], shape: tuple[int, int]) -> None
     """Raise unless the last two dimensions of ``table`` are ``shape``."""
     if table.shape[-2:] != tuple(shape):
         raise GumdpError(f"{name} is for occupancies of shape {table.shape[-2:]}, but the model has shape {shape}.")
-
-
-def describe(value: Any) -> str:
-    """What ``value`` is, in a few words, for the end of a sentence."""
-    if isinstance(value, np.ndarray):
-        return f"an array of {value.dtype} of shape {value.shape}"
-    return type(value).__name__

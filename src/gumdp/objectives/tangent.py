@@ -7,299 +7,95 @@ A tangent record answers
                                       constant that goes with it: f(e) ≥ constant + slope·e for every occupancy e
 ``value(d)``                          f(d)
 ``unsplit(…)``                        a better bound than the tangent's, if there is one: see ``gumdp.bounds.unsplit``
+``own(i, x)``                         of a sum over the pairs: what pair ``i`` holding mass ``x`` adds to it,
+``point(i, slope)``                   and the mass at which that has this slope
 ====================================  =================================================================================
 
 ``d`` and ``g`` are flat, [S·A]. Where f has a kink, ``smoothing`` > 0 mixes the slopes on both sides, over a range of
 about ``smoothing`` times the objective's own range: the inequality holds as it stands, and smooth methods work.
+Python asks a tangent record as well
+
+====================================  =================================================================================
+``kinked()``                          whether smoothing makes a difference
+``over_pairs()``                      whether f is a sum over the pairs, with ``own`` and ``point``
+``measures()``                        (rows [M, S·A], steepness) where f is a function of rows·d that changes by at
+                                      most steepness · max|change of rows·d|; None if f needs more of d than that
+====================================  =================================================================================
+
+The record of each objective stands beside it; here are the base, and the one that calls a gradient back.
 """
 
 from __future__ import annotations
 
-import math
+import weakref
 from typing import Any
 
-from gumdp.jit.callback import python_value
-from gumdp.jit.record import record
+import numpy as np
+
+from gumdp.errors import GumdpError
+from gumdp.jit.callback import python_value, register
+from gumdp.jit.record import part, record
+from gumdp.objectives.base import Array, Objective, Shape
 
 LEAST = 1e-12  # masses below are raised to this one where a slope has no bound at 0: any positive mass will do
+INSIDE = 1e-9  # the share of the uniform occupancy in the points where a user's gradient is asked for
 
 
 class Tangent:
-    """What is common: nothing more is known than the tangent."""
+    """What is common: nothing more is known than the tangent. To write: ``value`` and ``tangent``."""
 
     __slots__ = ()
 
     def unsplit(self, task, first, state, o, workspace, before, bound):
         return bound
 
+    def kinked(self):
+        return False
 
-@record
-class LinearTangent(Tangent):
-    """c·d."""
+    def over_pairs(self):
+        return False
 
-    costs: Any  # float64 [S·A]
+    def measures(self):
+        return None
+
+
+class PairTangent(Tangent):
+    """A sum over the pairs. To write: ``own``, ``point`` and ``tangent``."""
+
+    __slots__ = ()
 
     def value(self, d):
         total = 0.0
         for i in range(d.size):
-            total += self.costs[i] * d[i]
+            total += self.own(i, d[i])
         return total
 
-    def tangent(self, d, g, factor, smoothing):
-        for i in range(d.size):
-            g[i] += factor * self.costs[i]
-        return 0.0
+    def over_pairs(self):
+        return True
 
 
-@record
-class EntropyTangent(Tangent):
-    """Σ x·(log x - log q): x·log x ≥ x·(log m + 1) - m for every m > 0."""
-
-    logs: Any  # float64 [S·A]: log q, zeros for the entropy
-
-    def value(self, d):
-        total = 0.0
-        for i in range(d.size):
-            if d[i] > 0.0:
-                total += d[i] * (math.log(d[i]) - self.logs[i])
-        return total
-
-    def own(self, i, x):
-        return x * (math.log(x) - self.logs[i]) if x > 0.0 else 0.0
-
-    def point(self, i, slope):
-        return math.exp(slope - 1.0 + self.logs[i])
-
-    def tangent(self, d, g, factor, smoothing):
-        total = 0.0
-        for i in range(d.size):
-            m = max(d[i], LEAST)
-            g[i] += factor * (math.log(m) + 1.0 - self.logs[i])
-            total += m
-        return -factor * total
+@part
+def added(start, x, y):
+    """start + x·y, term after term."""
+    for i in range(y.size):
+        start += x[i] * y[i]
+    return start
 
 
-@record
-class StateEntropyTangent(Tangent):
-    """Σ x·log x over the masses of the states."""
-
-    actions: int
-
-    def value(self, d):
-        total = 0.0
-        for first in range(0, d.size, self.actions):
-            m = 0.0
-            for i in range(first, first + self.actions):
-                m += d[i]
-            if m > 0.0:
-                total += m * math.log(m)
-        return total
-
-    def tangent(self, d, g, factor, smoothing):
-        total = 0.0
-        for first in range(0, d.size, self.actions):
-            m = 0.0
-            for i in range(first, first + self.actions):
-                m += d[i]
-            m = max(m, LEAST)
-            slope = factor * (math.log(m) + 1.0)
-            for i in range(first, first + self.actions):
-                g[i] += slope
-            total += m
-        return -factor * total
+@part
+def summed(d, first, count):
+    """The sum of so many entries from ``first`` on: the mass of a state."""
+    total = 0.0
+    for i in range(first, first + count):
+        total += d[i]
+    return total
 
 
-@record
-class SquareTangent(Tangent):
-    """Σ a·(x - t)², a ≥ 0."""
-
-    weights: Any  # float64 [S·A]: a
-    target: Any  # float64 [S·A]: t
-
-    def value(self, d):
-        total = 0.0
-        for i in range(d.size):
-            gap = d[i] - self.target[i]
-            total += self.weights[i] * (gap * gap)
-        return total
-
-    def own(self, i, x):
-        gap = x - self.target[i]
-        return self.weights[i] * (gap * gap)
-
-    def point(self, i, slope):
-        return self.target[i] + 0.5 * slope / self.weights[i] if self.weights[i] > 0.0 else 0.0
-
-    def tangent(self, d, g, factor, smoothing):
-        total = 0.0
-        for i in range(d.size):
-            g[i] += factor * 2.0 * self.weights[i] * (d[i] - self.target[i])
-            total += self.weights[i] * (self.target[i] * self.target[i] - d[i] * d[i])
-        return factor * total
-
-
-@record
-class MeasureTangent(Tangent):
-    """Σ_m a_m·(v_m·x - k_m)², a ≥ 0."""
-
-    rows: Any  # float64 [M, S·A]: v
-    targets: Any  # float64 [M]: k
-    factors: Any  # float64 [M]: a
-
-    def value(self, d):
-        total = 0.0
-        for m in range(self.targets.size):
-            gap = -self.targets[m]
-            for i in range(d.size):
-                gap += self.rows[m, i] * d[i]
-            total += self.factors[m] * (gap * gap)
-        return total
-
-    def tangent(self, d, g, factor, smoothing):
-        total = 0.0
-        for m in range(self.targets.size):
-            gap = -self.targets[m]
-            for i in range(d.size):
-                gap += self.rows[m, i] * d[i]
-            slope = 2.0 * factor * self.factors[m] * gap
-            for i in range(d.size):
-                g[i] += slope * self.rows[m, i]
-            total -= factor * self.factors[m] * gap * (gap + 2.0 * self.targets[m])
-        return total
-
-
-@record
-class LargestTangent(Tangent):
-    """max_k c_k·d: any mean of the costs is a lower bound. Blurred, those near the largest share in it."""
-
-    rows: Any  # float64 [K, S·A]: c
-    span: float  # of the costs
-
-    def value(self, d):
-        most = -math.inf
-        for k in range(self.rows.shape[0]):
-            total = 0.0
-            for i in range(d.size):
-                total += self.rows[k, i] * d[i]
-            most = max(most, total)
-        return most
-
-    def tangent(self, d, g, factor, smoothing):
-        most, best, width = -math.inf, 0, smoothing * self.span
-        for k in range(self.rows.shape[0]):
-            total = 0.0
-            for i in range(d.size):
-                total += self.rows[k, i] * d[i]
-            if total > most:
-                most, best = total, k
-        if not width > 0.0:
-            for i in range(d.size):
-                g[i] += factor * self.rows[best, i]
-            return 0.0
-        share = 0.0
-        for k in range(self.rows.shape[0]):
-            total = -most
-            for i in range(d.size):
-                total += self.rows[k, i] * d[i]
-            share += math.exp(total / width)
-        for k in range(self.rows.shape[0]):
-            total = -most
-            for i in range(d.size):
-                total += self.rows[k, i] * d[i]
-            part = factor * math.exp(total / width) / share
-            for i in range(d.size):
-                g[i] += part * self.rows[k, i]
-        return 0.0
-
-
-@record
-class BudgetTangent(Tangent):
-    """c·d + Σ p_k·max(0, c_k·d - b_k): max(0, y) ≥ q·y for every q in [0, 1]."""
-
-    costs: Any  # float64 [S·A]
-    rows: Any  # float64 [K, S·A]
-    budgets: Any  # float64 [K]
-    penalties: Any  # float64 [K]
-    span: float  # of the measurements
-
-    def value(self, d):
-        value = 0.0
-        for i in range(d.size):
-            value += self.costs[i] * d[i]
-        for k in range(self.budgets.size):
-            over = -self.budgets[k]
-            for i in range(d.size):
-                over += self.rows[k, i] * d[i]
-            value += self.penalties[k] * max(0.0, over)
-        return value
-
-    def tangent(self, d, g, factor, smoothing):
-        constant, width = 0.0, smoothing * self.span
-        for i in range(d.size):
-            g[i] += factor * self.costs[i]
-        for k in range(self.budgets.size):
-            over = -self.budgets[k]
-            for i in range(d.size):
-                over += self.rows[k, i] * d[i]
-            share = 1.0 if over > 0.0 else 0.0
-            if width > 0.0:
-                share = 1.0 / (1.0 + math.exp(min(700.0, max(-700.0, -over / width))))
-            share *= factor * self.penalties[k]
-            for i in range(d.size):
-                g[i] += share * self.rows[k, i]
-            constant -= share * self.budgets[k]
-        return constant
-
-
-@record
-class SumTangent(Tangent):
-    """f + g."""
-
-    one: Any
-    two: Any
-
-    def value(self, d):
-        return self.one.value(d) + self.two.value(d)
-
-    def tangent(self, d, g, factor, smoothing):
-        return self.one.tangent(d, g, factor, smoothing) + self.two.tangent(d, g, factor, smoothing)
-
-
-@record
-class AffineTangent(Tangent):
-    """scale·f + shift, scale > 0."""
-
-    inner: Any
-    scale: float
-    shift: float
-
-    def value(self, d):
-        return self.scale * self.inner.value(d) + self.shift
-
-    def own(self, i, x):  # but for the shift, which cancels out
-        return self.scale * self.inner.own(i, x)
-
-    def point(self, i, slope):
-        return self.inner.point(i, slope / self.scale)
-
-    def tangent(self, d, g, factor, smoothing):
-        return self.inner.tangent(d, g, factor * self.scale, smoothing) + factor * self.shift
-
-
-@record
-class ExponentialTangent(Tangent):
-    """exp(β·f): exp(y) ≥ exp(x)·(1 + y - x), and f has a tangent of its own."""
-
-    inner: Any
-    beta: float
-
-    def value(self, d):
-        return math.exp(self.beta * self.inner.value(d))
-
-    def tangent(self, d, g, factor, smoothing):
-        x = self.beta * self.inner.value(d)
-        top = factor * math.exp(x)
-        return top * (1.0 - x) + self.inner.tangent(d, g, top * self.beta, smoothing)
+@part
+def add_to(g, factor, row):
+    """``g`` becomes g + factor·row."""
+    for i in range(g.size):
+        g[i] += factor * row[i]
 
 
 @record
@@ -315,6 +111,58 @@ class PythonTangent(Tangent):
 
     def tangent(self, d, g, factor, smoothing):
         constant = python_value(self.slope, d)
-        for i in range(d.size):
-            g[i] += factor * self.left[i]
+        add_to(g, factor, self.left)
         return factor * constant
+
+
+def tangent_of(objective: Objective, shape: Shape) -> Any:
+    """The objective's own tangent record, or else one that calls its gradient back."""
+    made = objective.tangent(shape)
+    return python_tangent(objective, shape) if made is None else made
+
+
+def python_tangent(objective: Objective, shape: Shape) -> PythonTangent:
+    """A tangent record that calls the objective's gradient back; a ``GumdpError`` if it has none."""
+    if objective.gradient(np.full(shape, 1.0 / (shape[0] * shape[1]))) is None:
+        raise GumdpError(
+            f"the objective {objective!r} has no gradient, which this needs; "
+            "give it one: Function(f, gradient=…) with an array [S, A] of its partial derivatives."
+        )
+    left = np.zeros(shape[0] * shape[1])
+    worth, slope = Worth(objective, shape), Slope(objective, shape, left)
+    weakref.finalize(left, lambda *kept: None, worth, slope).atexit = False  # they live as long as the record does
+    return PythonTangent(register(worth), register(slope), left)
+
+
+class Worth:
+    """f of a flat occupancy."""
+
+    def __init__(self, objective: Objective, shape: Shape) -> None:
+        self.objective, self.shape = objective, shape
+
+    def __call__(self, d: Array) -> float:
+        return self.objective.value(d.reshape(self.shape))
+
+
+class Slope:
+    """The constant of f's tangent at a flat occupancy; the slope is put into ``left``.
+
+    The gradient is asked for a little inside the simplex, where a convex function always has one.
+    """
+
+    def __init__(self, objective: Objective, shape: Shape, left: Array) -> None:
+        self.objective, self.shape = objective, shape
+        self.left = weakref.ref(left)
+
+    def __call__(self, d: Array) -> float:
+        inside = ((1.0 - INSIDE) * d + INSIDE / d.size).reshape(self.shape)
+        slope = self.objective.gradient(inside.copy())
+        if slope is None or slope.shape != self.shape or not np.isfinite(slope).all():
+            raise GumdpError(
+                f"the gradient of {self.objective!r} must be a finite array of shape {self.shape} everywhere inside "
+                f"the simplex; it is not at {inside.ravel()[:6]} …"
+            )
+        left = self.left()
+        assert left is not None  # the record that asks holds it
+        left[:] = slope.ravel()
+        return self.objective.value(inside) - float((slope * inside).sum())

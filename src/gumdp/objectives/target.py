@@ -11,6 +11,7 @@ from gumdp.errors import check_float
 from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.record import Separable
+from gumdp.objectives.separable import SeparableSum, Terms
 from gumdp.objectives.tables import LARGEST, cost_table, match
 
 TOLERANCE = 1e-12
@@ -50,6 +51,9 @@ class Target(Objective):
 
     def record(self, shape: Shape) -> Any:
         return TargetRecord(self.costs.ravel(), self.limit)
+
+    def separable(self, shape: Shape) -> SeparableSum:
+        return SeparableSum((Terms(of=self.costs.reshape(1, -1), jump=1.0, limit=self.limit),))
 
 
 @record

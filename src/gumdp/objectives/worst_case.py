@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ from numpy.typing import ArrayLike
 from gumdp.jit.record import record, u64
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.record import Separable
+from gumdp.objectives.separable import SeparableSum, Terms
 from gumdp.objectives.tables import cost_table, match
+from gumdp.objectives.tangent import Tangent, add_to, added
 
 
 class WorstCase(Objective):
@@ -25,15 +28,13 @@ class WorstCase(Objective):
     0.75
     """
 
+    convex = True
+
     def __init__(self, costs: ArrayLike) -> None:
         self.costs = cost_table("WorstCase: costs", costs, ndim=3)
 
     def __repr__(self) -> str:
         return f"WorstCase(costs of shape {self.costs.shape})"
-
-    @property
-    def convex(self) -> bool:
-        return True
 
     def value(self, d: Array) -> float:
         return float(self._each(d).max())
@@ -57,6 +58,15 @@ class WorstCase(Objective):
 
     def record(self, shape: Shape) -> Any:
         return WorstCaseRecord(self.costs.ravel(), len(self.costs), shape[0] * shape[1])
+
+    def tangent(self, shape: Shape) -> Any:
+        return LargestTangent(self.costs.reshape(len(self.costs), -1), float(np.ptp(self.costs)))
+
+    def separable(self, shape: Shape) -> SeparableSum | None:
+        if len(self.costs) != 2:
+            return None
+        apart = (self.costs[0] - self.costs[1]).reshape(1, -1)  # max(y, z) = z + max(0, y - z)
+        return SeparableSum((Terms(of=apart, hinge=1.0),), self.costs[1])
 
     def _each(self, d: Array) -> Array:
         return np.asarray((self.costs * d).sum(axis=(1, 2)))
@@ -93,3 +103,39 @@ class WorstCaseRecord(Separable):
 
     def tracks(self) -> bool:
         return True
+
+
+@record
+class LargestTangent(Tangent):
+    """max_k c_k·d: any mean of the costs is a lower bound. Smoothed, those near the largest share in it."""
+
+    rows: Any  # float64 [K, S·A]: c
+    span: float  # of the costs
+
+    def value(self, d: Any) -> float:
+        most = -math.inf
+        for k in range(self.rows.shape[0]):
+            most = max(most, added(0.0, self.rows[k], d))
+        return most
+
+    def tangent(self, d: Any, g: Any, factor: float, smoothing: float) -> float:
+        most, best, width = -math.inf, 0, smoothing * self.span
+        for k in range(self.rows.shape[0]):
+            total = added(0.0, self.rows[k], d)
+            if total > most:
+                most, best = total, k
+        if not width > 0.0:
+            add_to(g, factor, self.rows[best])
+            return 0.0
+        share = 0.0
+        for k in range(self.rows.shape[0]):
+            share += math.exp(added(-most, self.rows[k], d) / width)
+        for k in range(self.rows.shape[0]):
+            add_to(g, factor * math.exp(added(-most, self.rows[k], d) / width) / share, self.rows[k])
+        return 0.0
+
+    def kinked(self) -> bool:
+        return True
+
+    def measures(self) -> tuple[Array, float]:
+        return self.rows, 1.0

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gumdp.counts.running import commit, new_running, refresh, worth
-from gumdp.errors import GumdpError, check_int, check_type
+from gumdp.errors import GumdpError, check_type, show
 from gumdp.jit.callback import reraise
 from gumdp.policies.play import NOT_A_NUMBER, Rule, decide_once, play, setup_of
 from gumdp.problem import Problem
@@ -44,7 +44,7 @@ class Policy(ABC):
         self._settle_pending()
         self.cell = int(self.problem.model.compiled().cell(s))
         try:
-            decision = self.decide(s)
+            decision = self._checked(self.decide(s), s)
             reraise()
             if self.stop[0]:
                 raise KeyboardInterrupt
@@ -57,6 +57,15 @@ class Policy(ABC):
         self.t += 1
         return decision
 
+    def _checked(self, decision: Any, s: Any) -> Decision:
+        """``decision``, if it is one that can be carried out in ``s``."""
+        if not isinstance(decision, Decision):
+            raise GumdpError(f"decide() of {type(self).__name__} must return a Decision, not {show(decision)}.")
+        action = self.problem.model.check_action(decision.action)
+        if not self.problem.model.compiled().allowed(s, action):
+            raise GumdpError(f"{type(self).__name__} chose action {action}, which is not available in this state.")
+        return decision
+
     @abstractmethod
     def decide(self, state: Any) -> Decision:
         """The decision in a state as kernels have it, at step ``self.t`` with ``self._ledger`` up to date."""
@@ -65,9 +74,7 @@ class Policy(ABC):
         """The action that was really taken in the last step was ``action``."""
         if self._pending is None:
             raise GumdpError("nothing was done yet: call act(state) first.")
-        number = check_int("action", action, 0)
-        if number >= self.problem.shape[1]:
-            raise GumdpError(f"action must be below {self.problem.shape[1]}, the number of actions, not {number}.")
+        number = self.problem.model.check_action(action)
         allowed = self.problem.model.available
         if allowed is not None and not allowed[self._pending[0], number]:
             raise GumdpError(f"action {number} is not available in state {self._pending[0]}.")

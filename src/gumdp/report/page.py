@@ -178,7 +178,7 @@ def _again(story: Story) -> str:
 
 def _cores(story: Story) -> str:
     cores = {run["machine"].get("cores") for run in story.runs}
-    return f"{cores.pop()} cores" if len(cores) == 1 else "several machines"
+    return html.escape(f"{cores.pop()} cores") if len(cores) == 1 else "several machines"
 
 
 def _time(seconds: float) -> str:

@@ -15,7 +15,6 @@ from gumdp.errors import GumdpError, check_int, check_type
 from gumdp.jit.callback import original_errors
 from gumdp.jit.random import next_rng
 from gumdp.models.compiled import next_state, start_state
-from gumdp.objectives.risk import Entropic
 from gumdp.policies.base import Planner
 from gumdp.problem import Problem
 from gumdp.results import Array, Evaluation, Trial
@@ -131,7 +130,7 @@ def evaluate(
         problem=problem.name or repr(problem),
         seed=int(seed),
         seconds=time.perf_counter() - began,
-        beta=problem.objective.beta if isinstance(problem.objective, Entropic) else None,
+        beta=problem.objective.exponential[0] if problem.objective.exponential else None,
     )
 
 

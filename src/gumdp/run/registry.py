@@ -54,7 +54,10 @@ def _stationary(policy: Path | None = None) -> Planner:
 
 
 RANDOMNESS = Option("randomness", float, "share of uniformly random steps (mcts: in greedy rollouts)")
-SEARCH = tuple(Option(option.name, option.kind, option.help) for option in OPTIONS if option.shell)
+SEARCH = (
+    *(Option(option.name, option.kind, option.help) for option in OPTIONS if option.shell),
+    Option("corrected", bool, "former name of control_variate"),
+)
 
 _entries = {
     entry.name: entry
@@ -75,7 +78,7 @@ _entries = {
         PlannerEntry(
             "solver",
             "the policy that is optimal on average",
-            lambda **options: gumdp.Solver(**options),
+            lambda **options: gumdp.BestOnAverage(**options),
             (Option("resolve", bool, "solve again at each step, from the running occupancy"),),
         ),
         PlannerEntry(

@@ -33,7 +33,7 @@ class OccupancyMDP:
 
     The paper leaves t out, since the sum of o tells it; it stands here because with rounding and several
     episodes reading it off is needless work. It also identifies states with histories, which does not hold for
-    every discount (see ``gumdp.history_of``) and is not needed: (s, o, t) is Markov in any case.
+    every discount (see ``gumdp.theory.history_of``) and is not needed: (s, o, t) is Markov in any case.
 
     >>> import gumdp
     >>> model = gumdp.Tabular([[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.5, 0.5]]])

@@ -36,7 +36,7 @@ def m2_imitation(discount: float = DISCOUNT, horizon: int = 100) -> gumdp.Proble
     The target is β's exact occupancy over an infinite horizon at the paper's discount, whatever the problem's own.
     """
     model = two_states()
-    target = gumdp.expected_occupancy(model, [[0.8, 0.2], [0.2, 0.8]], DISCOUNT)
+    target = gumdp.occupancy.expected_occupancy(model, [[0.8, 0.2], [0.2, 0.8]], DISCOUNT)
     return gumdp.Problem(model, gumdp.normalized(gumdp.Imitation(target)), discount, horizon)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gumdp.errors import GumdpError, one_of
+from gumdp.errors import GumdpError, check_type, one_of, show
 
 if TYPE_CHECKING:
     from gumdp.problem import Problem
@@ -37,6 +37,7 @@ class Entry:
     known: Mapping[str, float] = field(default_factory=dict)  # closed forms and the like, by what they are the value of
     shape: tuple[int, int] | None = None  # (states, actions) with the default options
     objective: str = ""  # in a word or two
+    ours: bool = True  # whether it comes with the package
 
 
 _entries: dict[str, Entry] = {}
@@ -47,6 +48,34 @@ def register(entry: Entry) -> None:
     if entry.name in _entries:
         raise GumdpError(f"there is a problem named {entry.name!r} already.")
     _entries[entry.name] = entry
+
+
+def register_problem(
+    name: str, build: Callable[..., Problem], options: Mapping[str, Any] | None = None, *, summary: str = ""
+) -> None:
+    """Give a problem of your own a name, under which ``zoo.load``, experiments and the shell know it.
+
+    Args:
+        name: what people type; the same name again takes the place of the old one, unless that is one of ours.
+        build: called with the options, it returns a ``Problem``.
+        options: what ``build`` takes, with the default values.
+        summary: what it is, in a line.
+
+    >>> import gumdp
+    >>> gumdp.register_problem("short-m1", lambda horizon: load("m1-entropy", horizon=horizon), {"horizon": 8})
+    >>> load("short-m1").horizon, load("short-m1", horizon=4).horizon
+    (8, 4)
+    """
+    if not isinstance(name, str) or not name or name.split() != [name]:
+        raise GumdpError(f"register_problem: name must be a word, not {show(name)}.")
+    if not callable(build):
+        raise GumdpError(f"register_problem: build must be a function that makes a problem, not {show(build)}.")
+    if options is not None and not isinstance(options, Mapping):
+        raise GumdpError(f"register_problem: options must be a dictionary from name to default, not {show(options)}.")
+    entries()
+    if name in _entries and _entries[name].ours:
+        raise GumdpError(f"register_problem: {name!r} is the name of a problem of the package; choose another one.")
+    _entries[name] = Entry(name, str(summary), build, dict(options or {}), ours=False)
 
 
 def entries() -> list[Entry]:
@@ -84,5 +113,9 @@ def load(name: str, **options: Any) -> Problem:
     for option in options:
         one_of(f"option of {name}", option, entry.options)
     problem = entry.build(**{**entry.options, **options})
+    if not entry.ours:
+        from gumdp.problem import Problem
+
+        check_type(f"what {name} builds", problem, Problem)
     problem.name = name
     return problem

@@ -36,7 +36,7 @@ def m1_deterministic(discount: float = DISCOUNT, horizon: int = HORIZON) -> gumd
 def m2_deterministic(discount: float = DISCOUNT, horizon: int = HORIZON) -> gumdp.Problem:
     """M_f2 in which every action succeeds, also for the policy that is imitated."""
     model = deterministic(two_states())
-    target = gumdp.expected_occupancy(model, [[0.8, 0.2], [0.2, 0.8]], DISCOUNT)
+    target = gumdp.occupancy.expected_occupancy(model, [[0.8, 0.2], [0.2, 0.8]], DISCOUNT)
     return gumdp.Problem(model, gumdp.normalized(gumdp.Imitation(target)), discount, horizon)
 
 
@@ -88,7 +88,7 @@ def _objective(kind: str, model: gumdp.Tabular, rng: np.random.Generator) -> gum
         return gumdp.normalized(gumdp.StateEntropy())
     if kind == "imitation":
         policy = rng.dirichlet(np.ones(actions), size=states)
-        return gumdp.normalized(gumdp.Imitation(gumdp.expected_occupancy(model, policy, DISCOUNT)))
+        return gumdp.normalized(gumdp.Imitation(gumdp.occupancy.expected_occupancy(model, policy, DISCOUNT)))
     if kind == "worst-case":
         return gumdp.WorstCase(rng.uniform(size=(3, states, actions)))
     if kind == "quadratic":

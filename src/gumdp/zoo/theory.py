@@ -145,7 +145,7 @@ def subset_sum(
         state_names=[*(f"number {i}: {n}" for i, n in enumerate(values)), "done"],
         action_names=("include", "leave out"),
     )
-    weights = gumdp.step_weights(discount, steps)
+    weights = gumdp.occupancy.step_weights(discount, steps)
     costs = [[n / w, 0.0] for n, w in zip(values, weights, strict=False)]
     return gumdp.Problem(model, gumdp.Quadratic.residual([*costs, [0.0, 0.0]], goal), discount, steps)
 
