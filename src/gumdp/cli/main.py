@@ -62,6 +62,8 @@ def _run(args: list[str] | None) -> int:
         what = show(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else "what it prints"
         return _complain(f"{what} can't be read or written: {error.strerror or error}.", 2)
     except Exception as error:
+        if isinstance(error, ValueError) and "null byte" in str(error):  # as every function of the system says it
+            return _complain("a name of a file or folder must not hold the character NUL.", 2)
         if os.environ.get("GUMDP_TRACEBACK"):
             raise
         return _complain(f"{type(error).__name__}: {error} (a bug; GUMDP_TRACEBACK=1 shows where)", 1)

@@ -26,7 +26,7 @@ def console() -> Console:
 def say(message: str) -> None:
     """Print a line on standard error, if anybody is there to read it."""
     with contextlib.suppress(OSError, ValueError):  # the reader is gone, or the disk is full
-        print(message, file=sys.stderr, flush=True)
+        print(message.encode("utf-8", "backslashreplace").decode(), file=sys.stderr, flush=True)
 
 
 def forget_output() -> None:

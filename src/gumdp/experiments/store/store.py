@@ -61,8 +61,9 @@ class Store(Reader):
         check_folder(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise GumdpError(f"the folder {show(str(folder))} can't be made: {error.strerror}.") from None
+        except (OSError, ValueError) as error:
+            reasons = getattr(error, "strerror", None) or "that is no name of a folder"
+            raise GumdpError(f"the folder {show(str(folder))} can't be made: {reasons}.") from None
         check_files(folder)
         lock = take_lock(folder)
         store = None
@@ -180,20 +181,20 @@ class Store(Reader):
                 options = json.dumps(facts["problem_options"]), json.dumps(facts["planner_options"])
                 row = (arm.problem, options[0], arm.planner, options[1], str(arm.seed), json.dumps(arm.identity))
                 add_rows(db, "arms", [(*found, *key, *row)])
-            self._numbers[digest] = int(found[0])
+            self._numbers[digest] = self._known[key] = int(found[0])
         return self._numbers[digest]
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """All of it or nothing; what goes wrong is said in a sentence."""
         db = self._connection
-        known = dict(self._numbers)
+        known = dict(self._numbers), dict(self._known)
         try:
             db.execute("BEGIN IMMEDIATE")
             yield db
             db.execute("COMMIT")
         except BaseException as error:
-            self._numbers = known
+            self._numbers, self._known = known
             if db.in_transaction:
                 db.execute("ROLLBACK")
             if isinstance(error, sqlite3.Error):
