@@ -176,6 +176,46 @@ def test_ray_gives_the_same_numbers_also_when_a_worker_is_killed(tmp_path: Path)
     assert values(tmp_path / "ray") == values(tmp_path / "local")
 
 
+LISTENING = """
+import os
+from gumdp.experiments.engines.cluster import Ray
+
+engine = Ray(None, 1)
+listening = {}
+for family in ("tcp", "tcp6"):
+    for line in open(f"/proc/net/{family}").read().splitlines()[1:]:
+        words = line.split()
+        if words[3] == "0A":
+            listening[words[9]] = words[1].split(":")[0]
+ours, found = {os.getpid()}, set()
+for _ in range(5):
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if int(open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[1]) in ours:
+                ours.add(int(pid))
+        except OSError:
+            pass
+for pid in ours:
+    try:
+        links = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+    except OSError:
+        continue
+    found |= {listening[link[8:-1]] for link in links if link[8:-1] in listening}
+print(sorted(found), os.environ["RAY_AUTH_MODE"], len(os.environ["RAY_AUTH_TOKEN"]))
+engine.close()
+print("RAY_AUTH_TOKEN" in os.environ)
+"""
+
+
+@needs_ray
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs /proc")
+def test_a_cluster_that_is_started_here_listens_to_this_machine_alone() -> None:
+    answer = subprocess.run([sys.executable, "-c", LISTENING], capture_output=True, text=True, timeout=120)
+    first, second = answer.stdout.splitlines()
+    assert first == "['0000000000000000FFFF00000100007F', '0100007F'] token 64", answer.stderr
+    assert second == "False"
+
+
 def ray_workers_at_work(parent: int) -> list[int]:
     """One descendant of ``parent`` that plays a job just now, by the title that Ray gives it."""
     children: dict[int, list[int]] = {}

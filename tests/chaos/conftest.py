@@ -14,6 +14,12 @@ _counts: dict[str, Counter[str]] = {}
 LONGEST = 60  # seconds that an attack may take before it counts as a hang
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker("posix")
+
+
 @pytest.fixture
 def count() -> Callable[[str, str], None]:
     """Note that an attack of a kind had an end."""
