@@ -1,6 +1,7 @@
 """Trials and evaluations: reproducible, complete, and with the statistics that they say."""
 
 import json
+import math
 import subprocess
 import sys
 
@@ -269,3 +270,59 @@ def test_people_can_run_their_own_loop() -> None:
     assert policy.worth() == 0.5
     with pytest.raises(GumdpError, match="over after 2 steps"):
         policy.act(0)
+
+
+def test_measures_are_what_their_functions_say_of_each_trial():
+    problem = gumdp.zoo.load("m1-entropy", horizon=10)
+    costs = np.arange(6.0).reshape(3, 2)
+    measures = {"first": lambda d: d[0].sum(), "costs": costs, "entropy": gumdp.Entropy()}
+    result = gumdp.evaluate(problem, gumdp.Random(), trials=12, seed=4, measures=measures, workers=2)
+    plain = gumdp.evaluate(problem, gumdp.Random(), trials=12, seed=4)
+    assert result.values.tolist() == plain.values.tolist()
+    for k in range(12):
+        d = gumdp.run_trial(problem, gumdp.Random(), seed=4, trial=k).occupancy
+        assert result.measures["first"].values[k] == d[0].sum()
+        assert result.measures["costs"].values[k] == pytest.approx(float((costs * d).sum()), rel=1e-12)
+        assert result.measures["entropy"].values[k] == pytest.approx(gumdp.Entropy()(d), rel=1e-12)
+
+
+@pytest.mark.parametrize(("kept", "trials"), [(0, 5), (3, 10), (10, 10)])
+def test_the_interval_of_a_probability_is_clopper_and_pearsons(kept, trials):
+    """By its definition: at the ends of the interval, what was seen or more extreme has just half of the error."""
+    measure = gumdp.Measure("late", np.array([0.0] * kept + [1.0] * (trials - kept)))
+    probability = measure.probability(0.5, level=0.9)
+    low, high = probability.interval
+    binomial = [math.comb(trials, j) for j in range(trials + 1)]
+
+    def mass(p, counts):
+        return sum(binomial[j] * p**j * (1.0 - p) ** (trials - j) for j in counts)
+
+    assert probability.value == kept / trials
+    assert low == 0.0 if kept == 0 else mass(low, range(kept, trials + 1)) == pytest.approx(0.05, rel=1e-6)
+    assert high == 1.0 if kept == trials else mass(high, range(kept + 1)) == pytest.approx(0.05, rel=1e-6)
+
+
+def test_the_parts_of_a_sum_add_up_to_its_value():
+    late, idle = gumdp.Linear([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]]).named("late"), gumdp.Entropy()
+    m1 = gumdp.zoo.load("m1-entropy").model
+    trial = gumdp.run_trial(gumdp.Problem(m1, 3.0 * late + idle, 0.9, 8), gumdp.Random(), seed=1)
+    assert next(iter(trial.parts)) == "late"
+    assert trial.parts["late"] == pytest.approx(3.0 * trial.occupancy[:, 1].sum(), rel=1e-12)
+    assert sum(trial.parts.values()) == pytest.approx(trial.value, rel=1e-9)
+    assert gumdp.run_trial(gumdp.Problem(m1, idle, 0.9, 8), gumdp.Random(), seed=1).parts == {}
+
+
+def test_a_value_that_is_not_finite_is_an_error_in_one_trial_too():
+    def cost(d):
+        return np.inf if d[0, 0] > 0.9 else 0.0
+
+    m1 = gumdp.zoo.load("m1-entropy").model
+    problem = gumdp.Problem(m1, cost, 0.5, 1)
+    with pytest.raises(gumdp.GumdpError, match="finite"):
+        gumdp.run_trial(problem, gumdp.NonMarkov(lambda states, actions: 0), seed=0)
+
+
+@pytest.mark.parametrize("measures", [3, {1: len}, {"a": "b"}, {"a": np.ones((2, 2))}])
+def test_bad_measures_are_refused(measures):
+    with pytest.raises(gumdp.GumdpError):
+        gumdp.evaluate(gumdp.zoo.load("m1-entropy"), gumdp.Random(), trials=2, measures=measures)

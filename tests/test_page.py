@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from gumdp.experiments.database import FILE
+from gumdp.experiments.store.database import FILE
 
 from gumdp.report.document import write_report
 from stored import paper_folder

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from gumdp.results import Certificate as Certificate
     from gumdp.results import Decision as Decision
     from gumdp.results import Evaluation as Evaluation
+    from gumdp.results import Measure as Measure
     from gumdp.results import Solution as Solution
     from gumdp.results import Trial as Trial
     from gumdp.run.act import play as play
@@ -97,6 +98,7 @@ _HOMES = {
     "MCTS": "gumdp.search.planner",
     "Markov": "gumdp.policies.fixed",
     "MeanVariance": "gumdp.objectives.mean_variance",
+    "Measure": "gumdp.results",
     "Model": "gumdp.models.base",
     "NonMarkov": "gumdp.policies.history",
     "Objective": "gumdp.objectives.base",

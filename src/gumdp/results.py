@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gumdp import statistics
+from gumdp.errors import check_float
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -49,11 +51,63 @@ class Trial:
     trial: int = 0
     seconds: float = 0.0
     decisions: tuple[Decision, ...] = field(default=(), repr=False)
+    parts: Mapping[str, float] = field(default_factory=dict)  # what each term of a sum was worth, by name
     reality: Reality | None = field(default=None, repr=False)  # if it was played in a real environment
 
     def __str__(self) -> str:
         text = f"{self.planner}: value {self.value:.6g} after {self.actions.size} steps ({self.seconds:.3g} s)"
         return text if self.reality is None else f"{text}; {self.reality}"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a quantity was in each of many trials.
+
+    >>> late = Measure("late", np.array([0.0, 0.02, 0.04, 0.1]))
+    >>> print(late.probability(0.05))
+    P(late ≤ 0.05) = 0.75, 90 % interval [0.249, 0.987]
+    """
+
+    name: str
+    values: Array
+
+    @property
+    def mean(self) -> float:
+        """The mean over the trials."""
+        return float(self.values.mean())
+
+    def ci(self, level: float = 0.9) -> tuple[float, float]:
+        """A bootstrap confidence interval of the mean."""
+        return statistics.bootstrap(self.values, level)
+
+    def quantile(self, q: float) -> float:
+        """The q-quantile of the values."""
+        return statistics.quantile(self.values, q)
+
+    def probability(self, limit: float, level: float = 0.9) -> Probability:
+        """How probable it is that a trial keeps the limit: value ≤ ``limit``."""
+        bound = check_float("limit", limit)
+        kept = int((self.values <= bound).sum())
+        interval = statistics.clopper_pearson(kept, self.values.size, level)
+        return Probability(f"{self.name} ≤ {bound:g}", kept / self.values.size, interval, float(level))
+
+    def __str__(self) -> str:
+        low, high = self.quantile(0.05), self.quantile(0.95)
+        return f"{self.name}: mean {self.mean:.4g}, 5 to 95 % of the trials {low:.4g} to {high:.4g}"
+
+
+@dataclass(frozen=True)
+class Probability:
+    """A probability, estimated from trials, with an interval that holds it as often as it says, or more often."""
+
+    event: str
+    value: float
+    interval: tuple[float, float]  # Clopper–Pearson
+    level: float
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return f"P({self.event}) = {self.value:.3g}, {100 * self.level:g} % interval [{low:.3g}, {high:.3g}]"
 
 
 @dataclass(frozen=True)
@@ -91,6 +145,7 @@ class Evaluation:
     seed: int
     seconds: float
     beta: float | None = None  # the risk aversion of an entropic objective
+    measures: Mapping[str, Measure] = field(default_factory=dict, repr=False)  # what else was measured, by name
 
     @property
     def mean(self) -> float:
@@ -113,7 +168,7 @@ class Evaluation:
 
     def quantile(self, q: float) -> float:
         """The q-quantile of the values."""
-        return float(np.quantile(self.values, q))
+        return statistics.quantile(self.values, q)
 
     def cvar(self, level: float = 0.9) -> float:
         """The mean of the worst share 1 - level of the values."""

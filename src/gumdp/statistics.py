@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from gumdp.errors import GumdpError, array_of_numbers, check_float, describe, one_of
+from gumdp.errors import GumdpError, array_of_numbers, check_float, check_int, describe, one_of
 
 Array = NDArray[np.float64]
 RESAMPLES = 25_000
@@ -46,6 +46,25 @@ def bootstrap(values: ArrayLike, level: float = 0.9, method: str = "percentile")
     return float(result.confidence_interval.low), float(result.confidence_interval.high)
 
 
+def clopper_pearson(successes: int, trials: int, level: float = 0.9) -> tuple[float, float]:
+    """An interval for a probability that holds it at least as often as it says, at any number of trials.
+
+    Clopper and Pearson (1934), "The use of confidence or fiducial limits illustrated in the case of the binomial".
+
+    >>> low, high = clopper_pearson(20, 20, 0.9)
+    >>> round(low, 3), high
+    (0.861, 1.0)
+    """
+    from scipy import stats
+
+    n = check_int("trials", trials, 1)
+    k = check_int("successes", successes, 0, n)
+    tail = (1.0 - check_float("level", level, 0.0, 1.0)) / 2.0
+    low = float(stats.beta.ppf(tail, k, n - k + 1)) if k > 0 else 0.0
+    high = float(stats.beta.ppf(1.0 - tail, k + 1, n - k)) if k < n else 1.0
+    return low, high
+
+
 def cvar(values: ArrayLike, level: float = 0.9) -> float:
     """The mean of the worst share 1 - level of the values (conditional value at risk, of costs).
 
@@ -58,6 +77,15 @@ def cvar(values: ArrayLike, level: float = 0.9) -> float:
         return float(x[0])
     share = np.minimum(1.0, np.maximum(0.0, (1.0 - level) * x.size - np.arange(x.size)))
     return float((share * x).sum() / share.sum())
+
+
+def quantile(values: ArrayLike, q: float) -> float:
+    """The q-quantile of the values, interpolated.
+
+    >>> quantile([1.0, 2.0, 3.0], 0.5)
+    2.0
+    """
+    return float(np.quantile(_values(values), check_float("q", q, 0.0, 1.0)))
 
 
 def entropic_risk(values: ArrayLike, beta: float = 1.0) -> float:

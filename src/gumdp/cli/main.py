@@ -7,7 +7,6 @@ imported by the command that needs it.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import os
 import sys
@@ -17,10 +16,10 @@ from typing import Any
 import click
 
 import gumdp
-from gumdp.cli import experiments, reports
+from gumdp.cli import experiments, files, reports
 from gumdp.cli.output import console, forget_output, print_json, say
 from gumdp.cli.signals import Signals, Terminated, leave
-from gumdp.errors import GumdpError, one_of, show
+from gumdp.errors import GumdpError, show
 from gumdp.report import data
 from gumdp.run import registry
 from gumdp.zoo.registry import find
@@ -138,6 +137,11 @@ def _option(option: registry.Option) -> Callable[[Any], Any]:
 def takes_problem(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command gets ``name``, ``changes`` (of the problem's options) and ``as_json``."""
     command = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
+    text = "Import a module or run a file that registers problems or planners. Can be given again."
+    command = click.option(
+        "--module", "modules", multiple=True, metavar="NAME", help=text, expose_value=False, callback=_modules,
+        is_eager=True,
+    )(command)  # fmt: skip
     text = "Change an option of the problem, e.g. --set horizon=20. Can be given again."
     command = click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help=text, shell_complete=_changes)(
         command
@@ -145,34 +149,26 @@ def takes_problem(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.argument("name", shell_complete=_names)(command)
 
 
+def _modules(context: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> None:
+    files.import_named(names)
+
+
 def takes_planner(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command gets ``planner`` and every option of every planner, None where not given."""
     for option in reversed(registry.options()):
         command = _option(option)(command)
+    text = "An option of a planner of your own, e.g. --option width=3. Can be given again."
+    command = click.option("--option", "own", multiple=True, metavar="NAME=VALUE", help=text)(command)
     command = click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same result.")(command)
-    text = f"One of {', '.join(registry.names())}."
+    text = f"One of {', '.join(registry.names())}; or file.py:name."
     return click.option(
         "--planner", default="mcts", show_default=True, metavar="PLANNER", help=text, shell_complete=_planners
     )(command)
 
 
-def _load(name: str, changes: tuple[str, ...]) -> gumdp.Problem:
-    entry = find(name)
-    options = {}
-    for change in changes:
-        key, equals, text = change.partition("=")
-        if not equals:
-            raise GumdpError(f"--set takes NAME=VALUE, for instance --set horizon=20, not {change!r}.")
-        one_of(f"option of {name}", key, entry.options)
-        try:
-            options[key] = ast.literal_eval(text)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            options[key] = text
-    return gumdp.zoo.load(name, **options)
-
-
 def _make(name: str, options: dict[str, Any]) -> Any:
-    return registry.make(name, **{key: value for key, value in options.items() if value is not None})
+    own = files.read_changes("--option", options.pop("own", ()))
+    return files.load_planner(name, {**{key: value for key, value in options.items() if value is not None}, **own})
 
 
 @contextlib.contextmanager
@@ -232,7 +228,7 @@ def plan(
       gumdp plan frozenlake-entropy --planner greedy --seed 1
       gumdp plan m1-entropy --iterations 50 --set horizon=20 --tree
     """
-    problem, actor = _load(name, changes), _make(planner, options)
+    problem, actor = files.load_problem(name, changes), _make(planner, options)
     if tree:
         if not isinstance(actor, gumdp.MCTS):
             raise GumdpError(f"--tree shows the tree of a search, and the planner {planner} does not search.")
@@ -272,7 +268,7 @@ def evaluate(
       gumdp evaluate m1-entropy --planner random --trials 1000
       gumdp evaluate m1-entropy --iterations 20 --trials 20 --json
     """
-    problem, actor = _load(name, changes), _make(planner, options)
+    problem, actor = files.load_problem(name, changes), _make(planner, options)
     with _progress(name) as report:
         result = gumdp.evaluate(problem, actor, trials, seed, workers=workers, progress=report)
     if as_json:
@@ -308,7 +304,7 @@ def solve(name: str, changes: tuple[str, ...], as_json: bool, exact: bool, **opt
     if wrong := sorted(given.keys() & ({"horizon"} if exact else {"limit", "nodes"})):
         flag = wrong[0].replace("_", "-")
         raise GumdpError(f"solve: --{flag} goes {'without' if exact else 'with'} --exact.")
-    problem = _load(name, changes)
+    problem = files.load_problem(name, changes)
     with _progress(name) as report:
         if exact:
             most = given.get("nodes", 0)
@@ -340,7 +336,7 @@ def bound(name: str, changes: tuple[str, ...], as_json: bool, methods: tuple[str
     """
     from gumdp.report import terminal
 
-    problem, screen = _load(name, changes), console()
+    problem, screen = files.load_problem(name, changes), console()
     title = iter([" · ".join([name, *changes])])
 
     def tell(part: gumdp.Bound) -> None:
@@ -373,7 +369,7 @@ def certify(
     Example:
       gumdp certify m2-imitation --iterations 100 --trials 30 --bound-seconds 2
     """
-    problem, actor = _load(name, changes), _make(planner, options)
+    problem, actor = files.load_problem(name, changes), _make(planner, options)
     with _progress(name) as report:
         certificate = gumdp.certify(
             problem, actor, trials, seed, level=level, interval=interval, time_limit=bound_seconds, workers=workers,
@@ -391,7 +387,7 @@ def _known(name: str, changes: tuple[str, ...]) -> str:
     """What is known of the problem, unless it was changed."""
     from gumdp.report.listing import known_values
 
-    return "" if changes else known_values(find(name))
+    return "" if changes or files.is_file(name) else known_values(find(name))
 
 
 for _command in (*experiments.COMMANDS, *reports.COMMANDS):

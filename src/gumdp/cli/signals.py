@@ -23,6 +23,8 @@ WORDS = {signal.SIGINT: ("interrupted.", 130), signal.SIGTERM: ("terminated.", 1
 class Terminated(KeyboardInterrupt):
     """SIGTERM."""
 
+    word = "terminated"  # how a run's end is noted
+
 
 def leave(code: int) -> None:
     """End the process at once, with what was printed."""

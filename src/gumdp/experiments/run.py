@@ -149,7 +149,7 @@ class _Run:
         except StoreError as error:
             stopped = str(error)
         except BaseException as error:
-            self._note_end("terminated" if type(error).__name__ == "Terminated" else "interrupted", began)
+            self._note_end(getattr(error, "word", "interrupted"), began)
             raise
         finally:
             self.engine.close()

@@ -22,13 +22,14 @@ well as ours. The last four say what f *is*: a subclass with another value does 
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gumdp.errors import GumdpError, describe
+from gumdp.errors import GumdpError, describe, show
 from gumdp.objectives.renamed import adopt_old_names, renamed
 
 if TYPE_CHECKING:
@@ -119,6 +120,21 @@ class Objective(ABC):
     def exponential(self) -> tuple[float, Objective] | None:
         """(β, g) with f = exp(β·g), β > 0, or None."""
         return None
+
+    label: str | None = None  # what results call it, as a part of a sum
+
+    def named(self, label: str) -> Self:
+        """The same objective under a name of its own, by which results know it as a part of a sum.
+
+        >>> import gumdp
+        >>> (gumdp.Linear([[0.0, 1.0]]).named("late") + gumdp.Entropy()).first.label
+        'late'
+        """
+        if not isinstance(label, str) or not label.strip():
+            raise GumdpError(f"the name of an objective must be a text, not {show(label)}.")
+        twin = copy.copy(self)
+        twin.label = label
+        return twin
 
     score, fit = renamed("score"), renamed("fit")
 

@@ -297,3 +297,29 @@ class AffineTangent(Tangent):
     def measures(self) -> tuple[Array, float] | None:
         inner = self.inner.measures()
         return None if inner is None else (inner[0], self.factor * inner[1])
+
+
+def part_values(objective: Objective, d: Array) -> dict[str, float]:
+    """What each term of a sum is worth at an occupancy, by name; empty if the objective is one thing.
+
+    >>> import gumdp
+    >>> both = gumdp.Linear([[0.0, 1.0]]).named("late") + 2.0 * gumdp.Linear([[1.0, 0.0]]).named("idle")
+    >>> part_values(both, np.array([[0.75, 0.25]]))
+    {'late': 0.25, 'idle': 1.5}
+    """
+    worth: dict[str, float] = {}
+    _collect(objective, d, 1.0, worth)
+    return worth if len(worth) > 1 else {}
+
+
+def _collect(objective: Objective, d: Array, factor: float, worth: dict[str, float]) -> None:
+    parts = None if objective.label else objective.parts(_shape(d))
+    if parts is None:
+        name = objective.label or repr(objective)
+        worth[name] = worth.get(name, 0.0) + factor * objective.value(d)
+        return
+    shift, terms = parts
+    if shift:
+        worth["constant"] = worth.get("constant", 0.0) + factor * shift
+    for own, term in terms:
+        _collect(term, d, factor * own, worth)

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gumdp.errors import GumdpError, check_int, check_type
+from gumdp.errors import GumdpError, check_int, check_type, show
 from gumdp.jit.callback import original_errors
 from gumdp.jit.random import next_rng
 from gumdp.models.compiled import next_state, start_state
+from gumdp.objectives.base import Objective
+from gumdp.objectives.compose import part_values
+from gumdp.objectives.function import as_objective
+from gumdp.objectives.linear import Linear
 from gumdp.policies.base import Planner
 from gumdp.problem import Problem
-from gumdp.results import Array, Evaluation, Trial
+from gumdp.results import Array, Evaluation, Measure, Trial
 from gumdp.seeding import Seeds, streams
 
 Progress = Callable[[int, int, float], None]  # trials done, trials in all, mean so far
@@ -43,7 +47,10 @@ def run_trial(
     check_type("problem", problem, Problem)
     check_type("planner", planner, Planner)
     seeds = streams(seed, first=check_int("trial", trial, 0))[0]
-    return play_trial(problem, planner, seeds, seed=int(seed), trial=int(trial), on_decision=on_decision)
+    played = play_trial(problem, planner, seeds, seed=int(seed), trial=int(trial), on_decision=on_decision)
+    if not np.isfinite(played.value):
+        raise GumdpError(f"the objective is not finite in trial {int(trial)} of seed {int(seed)}.")
+    return played
 
 
 @original_errors()
@@ -89,6 +96,7 @@ def play_trial(
         trial=trial,
         seconds=time.perf_counter() - began,
         decisions=tuple(decisions),
+        parts=part_values(problem.objective, policy.occupancy),
     )
 
 
@@ -99,25 +107,33 @@ def evaluate(
     seed: int = 0,
     *,
     workers: int | None = None,
+    measures: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Play ``trials`` independent trials and return their values with statistics.
 
-    ``workers`` threads (as many as there are cores, if not given) change the time, never the values.
+    ``workers`` threads (as many as there are cores, if not given) change the time, never the values. ``measures`` are
+    other things to know of each trial: from a name to a function of the occupancy, an objective, or an array [S, A]
+    of costs. ``result.measures[name]`` has their values, quantiles, and the probability that a limit is kept.
 
     >>> import gumdp
     >>> result = gumdp.evaluate(gumdp.zoo.load("m1-entropy"), gumdp.Random(), trials=1000, seed=0)
     >>> bool(0.07 < result.mean < 0.10)
     True
+    >>> first = {"first room": lambda d: d[0].sum()}
+    >>> result = gumdp.evaluate(gumdp.zoo.load("m1-entropy"), gumdp.Random(), trials=20, measures=first)
+    >>> print(result.measures["first room"].probability(0.9))
+    P(first room ≤ 0.9) = 1, 90 % interval [0.861, 1]
     """
     check_type("problem", problem, Problem)
     check_type("planner", planner, Planner)
     count = check_int("trials", trials, 1)
     threads = check_int("workers", workers, 1, 1024) if workers is not None else os.cpu_count() or 1
+    asked = check_measures(measures, problem)
     began = time.perf_counter()
-    values = np.full(count, np.nan)
-    for part, result in over_threads(problem, planner, streams(seed, count), threads):
-        values[part] = result
+    values, measured = np.full(count, np.nan), np.full((len(asked), count), np.nan)
+    for part, result, more in over_threads(problem, planner, streams(seed, count), threads, tuple(asked.values())):
+        values[part], measured[:, part] = result, more
         if progress:
             done = values[~np.isnan(values)]
             progress(done.size, count, float(done.mean()))
@@ -131,24 +147,47 @@ def evaluate(
         seed=int(seed),
         seconds=time.perf_counter() - began,
         beta=problem.objective.exponential[0] if problem.objective.exponential else None,
+        measures={name: Measure(name, row) for name, row in zip(asked, measured, strict=True)},
     )
 
 
-def over_threads(problem: Problem, planner: Planner, seeds: Seeds, threads: int) -> Any:
-    """Yield (slice, values) as parts of the trials end. Kernels run beside the main thread, which stays
-    interruptible: Ctrl-C tells them to stop, waits for them, and is raised again."""
+def check_measures(measures: Any, problem: Problem) -> dict[str, Objective]:
+    """What is to be measured, as objectives that fit the problem."""
+    if measures is None:
+        return {}
+    if not isinstance(measures, Mapping):
+        raise GumdpError(f"measures must be a dictionary from name to function, not {show(measures)}.")
+    asked: dict[str, Objective] = {}
+    for name, measure in measures.items():
+        if not isinstance(name, str):
+            raise GumdpError(f"measures: a name must be a text, not {show(name)}.")
+        asked[name] = as_objective(measure) if callable(measure) else Linear(measure)
+        asked[name].check_shape(problem.shape)
+    return asked
+
+
+def over_threads(
+    problem: Problem, planner: Planner, seeds: Seeds, threads: int, measures: tuple[Objective, ...] = ()
+) -> Any:
+    """Yield (slice, values, measured [M, trials]) as parts of the trials end.
+
+    Kernels run beside the main thread, which stays interruptible: Ctrl-C tells them to stop, waits for them, and is
+    raised again.
+    """
     stop = np.zeros(1, np.uint8)
 
     @original_errors()
-    def work(part: slice) -> tuple[slice, Array]:
-        values = planner.trials(problem, seeds[part], stop)
-        if values is None:
-            values = np.array([play_trial(problem, planner, pair, stop=stop).value for pair in seeds[part]])
-        return part, values
+    def work(part: slice) -> tuple[slice, Array, Array]:
+        values = None if measures else planner.trials(problem, seeds[part], stop)
+        if values is not None:
+            return part, values, np.zeros((0, values.size))
+        played = [play_trial(problem, planner, pair, stop=stop) for pair in seeds[part]]
+        measured = [[measure(trial.occupancy) for trial in played] for measure in measures]
+        return part, np.array([t.value for t in played]), np.array(measured).reshape(len(measures), -1)
 
     parts = _parts(len(seeds), threads, planner.batch)
     with ThreadPoolExecutor(threads) as pool:
-        running: set[Future[tuple[slice, Array]]] = set()
+        running: set[Future[tuple[slice, Array, Array]]] = set()
         try:
             while parts or running:
                 while parts and len(running) < 2 * threads:
