@@ -12,11 +12,12 @@ READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help run test coverage bench study docs figures lint format clean
+.PHONY: help run test chaos coverage bench study docs figures lint format clean
 
 help:
 	@echo "make run      reproduce the paper: its table, its figures and a page to look at, into results/"
 	@echo "make test     run the tests (JOBS=2 at a time)"
+	@echo "make chaos    attack it: kills, lost folders, damaged and hostile stores; prints counts"
 	@echo "make coverage run them and show which lines no test runs (TESTS=… for some of them only)"
 	@echo "make bench    run the benchmarks"
 	@echo "make study    measure the planner again, overnight, and write docs/planning.md from it"
@@ -44,6 +45,9 @@ run: $(READY)
 
 test: $(TOOLS)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+chaos: $(TOOLS)
+	$(BIN)/python -m pytest -q tests/chaos
 
 # Compiled code counts as not run, since coverage can't see into it. Interpreted it can, a few tests at a time, for instance
 # NUMBA_DISABLE_JIT=1 make coverage TESTS=tests/test_exact.py

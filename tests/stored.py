@@ -19,12 +19,12 @@ def paper_folder(folder: Path, settings: list[str] | None = None, trials: int = 
     plan = reproduction(settings, trials, (10, 100, 4000))
     with Store.open(folder) as store:
         store.begin("local", {**machine(), "study": plan.study()}, "gumdp reproduce --out results")
-        for cell in plan.cells:
-            base = published(cell.problem, cell.planner).unrounded
-            budget = cell.planner_options.get("iterations", 4000)
+        for arm in plan.arms:
+            base = published(arm.problem, arm.planner).unrounded
+            budget = arm.planner_options.get("iterations", 4000)
             values = base * (1.0 + 0.02 * np.log10(4000 / budget) + 0.01 * rng.normal(size=trials))
-            store.add(cell, [Outcome(k, float(v), 0.25) for k, v in enumerate(values)])
+            store.add(arm, [Outcome(k, float(v), 0.25) for k, v in enumerate(values)])
             if bounds:
-                store.note("bound", cell.problem_label, {"value": 0.8 * base, "method": "Jensen", "seconds": 0.1})
+                store.note("bound", arm.problem_digest, {"value": 0.8 * base, "method": "Jensen", "seconds": 0.1})
         store.end("complete", 12.5)
     return folder

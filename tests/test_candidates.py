@@ -256,11 +256,11 @@ def test_an_experiment_file_names_it_and_threads_play_it(tmp_path):
         '[[planners]]\nname = "candidate"\niterations = 20\nbackup = [0.5, 1.0]\n'
     )
     plan = read_experiment(file)
-    assert [cell.planner_label for cell in plan.cells] == [
+    assert [cell.planner_label for cell in plan.arms] == [
         "candidate(iterations=20, backup=0.5)",
         "candidate(iterations=20, backup=1.0)",
     ]
-    assert run(plan, tmp_path / "out", Local(2, plan.modules)).complete
+    assert run(plan, tmp_path / "out", Local(2, plan.code)).complete
 
 
 def test_one_thing_is_changed_at_a_time():

@@ -13,19 +13,20 @@ import pytest
 import gumdp
 from gumdp.cli.main import main
 from gumdp.experiments.engines.cluster import play_remotely
-from gumdp.experiments.engines.job import Job, Progress, cut
+from gumdp.experiments.engines.job import Job, Progress, cut, gaps
 from gumdp.experiments.engines.local import Local
 from gumdp.experiments.engines.process import WorkerProcess
 from gumdp.experiments.engines.work import BuildCache
-from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.plan.arm import Arm
+from gumdp.experiments.plan.code import Code
 from gumdp.experiments.plan.reading import read_experiment
 from gumdp.experiments.plan.version import version
 from gumdp.experiments.run import run
 from gumdp.experiments.store.outcome import Outcome
 from gumdp.experiments.store.store import Store
 
-CELL = Cell("m1-entropy", "mcts", {"horizon": 20}, {"iterations": 20})
-INTERPRETED = Cell("m1-entropy", "mcts", {"horizon": 20}, {"iterations": 20, "threads": 2})
+ARM = Arm("m1-entropy", "mcts", {"horizon": 20}, {"iterations": 20})
+INTERPRETED = Arm("m1-entropy", "mcts", {"horizon": 20}, {"iterations": 20, "threads": 2})
 PLAN = """
 trials = 8
 [[problems]]
@@ -40,12 +41,12 @@ COMMAND = [sys.executable, "-c", "import sys; from gumdp.cli.main import main; s
 
 def values(folder: Path) -> dict[str, dict[int, float]]:
     with Store.read(folder) as store:
-        return {stored.cell.label: store.numbered(stored) for stored in store.cells()}
+        return {stored.arm.label: store.numbered(stored) for stored in store.arms()}
 
 
 def test_jobs_are_cut_into_consecutive_trials_of_a_fitting_size() -> None:
-    progress = Progress(CELL, 100)
-    jobs = cut(0, progress, [0, 1, 2, 5, 6, 7, 8, 9], batch=1, portion=0.35, keep=())
+    progress = Progress(ARM, 100)
+    jobs = cut(0, progress, gaps({3, 4}, 10), batch=1, portion=0.35, keep=())
     assert next(jobs).trials == range(1)
     progress.add([Outcome(0, 1.0, 0.1)])  # three fit into a portion
     assert [job.trials for job in jobs] == [range(1, 3), range(5, 8), range(8, 10)]
@@ -53,42 +54,42 @@ def test_jobs_are_cut_into_consecutive_trials_of_a_fitting_size() -> None:
 
 def test_what_runs_compiled_is_known() -> None:
     build_cache = BuildCache()
-    assert build_cache.compiled(CELL)
+    assert build_cache.compiled(ARM)
     assert not build_cache.compiled(INTERPRETED)
 
 
 def test_a_worker_process_gives_the_same_values_and_is_replaced_when_it_dies() -> None:
     worker = WorkerProcess()
     try:
-        job = Job(0, CELL, range(3))
+        job = Job(0, ARM, range(3))
         first = worker.perform(job)
         worker._process.kill()
         worker._process.wait()
         again = worker.perform(job)
     finally:
         worker.end()
-    direct = next(Local(1).play(iter([job]), [CELL]))
+    direct = next(done for done in Local(1).play(iter([job]), [ARM]) if done)
     assert [o.value for o in first.outcomes] == [o.value for o in again.outcomes] == [o.value for o in direct.outcomes]
 
 
 def test_bounds_come_from_a_process_of_their_own() -> None:
     options = {"objective": "linear", "horizon": 5}
-    cell = Cell("random-small", "random", options)
-    done = next(Local(2).play(iter([Job(0, cell, range(0))]), [cell]))
+    arm = Arm("random-small", "random", options)
+    done = next(done for done in Local(2).play(iter([Job(0, arm, range(0))]), [arm]) if done)
     assert done.finding["value"] == pytest.approx(gumdp.solve_exact(gumdp.zoo.load("random-small", **options)).value)
 
 
 def test_a_worker_process_that_always_dies_fails_its_trials_only(monkeypatch) -> None:
-    worker = WorkerProcess(("no_such_module_anywhere",))
+    worker = WorkerProcess()
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    done = worker.perform(Job(0, CELL, range(2)))
+    done = worker.perform(Job(0, ARM, range(2)))
     assert ["died 3 times" in o.error for o in done.outcomes] == [True, True]
-    assert "died 3 times" in worker.perform(Job(0, CELL, range(0))).error
+    assert "died 3 times" in worker.perform(Job(0, ARM, range(0))).error
 
 
 def test_a_worker_process_ends_with_its_pipe() -> None:
     worker = WorkerProcess()
-    worker.perform(Job(0, CELL, range(1)))
+    worker.perform(Job(0, ARM, range(1)))
     process = worker._process
     process.stdin.close()
     process.stdout.close()
@@ -97,8 +98,8 @@ def test_a_worker_process_ends_with_its_pipe() -> None:
 
 def test_a_node_with_another_version_is_refused() -> None:
     with pytest.raises(ValueError, match=r"this run needs 9\.9"):
-        play_remotely(Job(0, CELL, range(1)), (), "9.9")
-    assert play_remotely(Job(0, CELL, range(1)), (), version()).outcomes[0].trial == 0
+        play_remotely(Job(0, ARM, range(1)), Code(), "9.9")
+    assert play_remotely(Job(0, ARM, range(1)), Code(), version()).outcomes[0].trial == 0
 
 
 @pytest.mark.parametrize(
@@ -173,6 +174,46 @@ def test_ray_gives_the_same_numbers_also_when_a_worker_is_killed(tmp_path: Path)
     assert killed
     run(read_experiment(path), tmp_path / "local")
     assert values(tmp_path / "ray") == values(tmp_path / "local")
+
+
+LISTENING = """
+import os
+from gumdp.experiments.engines.cluster import Ray
+
+engine = Ray(None, 1)
+listening = {}
+for family in ("tcp", "tcp6"):
+    for line in open(f"/proc/net/{family}").read().splitlines()[1:]:
+        words = line.split()
+        if words[3] == "0A":
+            listening[words[9]] = words[1].split(":")[0]
+ours, found = {os.getpid()}, set()
+for _ in range(5):
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if int(open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[1]) in ours:
+                ours.add(int(pid))
+        except OSError:
+            pass
+for pid in ours:
+    try:
+        links = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+    except OSError:
+        continue
+    found |= {listening[link[8:-1]] for link in links if link[8:-1] in listening}
+print(sorted(found), os.environ["RAY_AUTH_MODE"], len(os.environ["RAY_AUTH_TOKEN"]))
+engine.close()
+print("RAY_AUTH_TOKEN" in os.environ)
+"""
+
+
+@needs_ray
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs /proc")
+def test_a_cluster_that_is_started_here_listens_to_this_machine_alone() -> None:
+    answer = subprocess.run([sys.executable, "-c", LISTENING], capture_output=True, text=True, timeout=120)
+    first, second = answer.stdout.splitlines()
+    assert first == "['0000000000000000FFFF00000100007F', '0100007F'] token 64", answer.stderr
+    assert second == "False"
 
 
 def ray_workers_at_work(parent: int) -> list[int]:

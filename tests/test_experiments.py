@@ -19,13 +19,14 @@ from gumdp.cli.main import main
 from gumdp.experiments.engines.job import Progress
 from gumdp.experiments.engines.local import Local
 from gumdp.experiments.plan import estimate
-from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.plan.arm import Arm
 from gumdp.experiments.plan.experiment import Experiment
 from gumdp.experiments.plan.reading import read_experiment
 from gumdp.experiments.plan.version import version
 from gumdp.experiments.run import run
 from gumdp.experiments.store.outcome import Outcome
 from gumdp.experiments.store.store import Store
+from own_code import forget
 
 SMALL = {"name": "m1-entropy", "horizon": 20}
 
@@ -40,38 +41,45 @@ def call(capsys):
     return function
 
 
+@pytest.fixture(autouse=True)
+def own_code(tmp_path: Path):
+    """What a test's own modules brought is forgotten when it ends: the next one has modules of the same name."""
+    yield
+    forget(tmp_path)
+
+
 def write(folder: Path, text: str) -> Path:
     path = folder / "plan.toml"
     path.write_text(text)
     return path
 
 
-# --- cells ---
+# --- arms ---
 
 
 def test_equal_settings_are_one_cell_however_they_are_written() -> None:
-    plain = Cell("m1-entropy", "mcts", {}, {"iterations": 10, "reuse": True})
-    same = Cell("m1-entropy", "mcts", {"discount": 0.9, "horizon": 100.0}, {"reuse": True, "iterations": 10})
+    plain = Arm("m1-entropy", "mcts", {}, {"iterations": 10, "reuse": True})
+    same = Arm("m1-entropy", "mcts", {"discount": 0.9, "horizon": 100.0}, {"reuse": True, "iterations": 10})
     assert plain.digest == same.digest
-    assert Cell("subset-sum", "random", {"numbers": [3, 34, 4, 12, 5, 2]}).digest == Cell("subset-sum", "random").digest
+    assert Arm("subset-sum", "random", {"numbers": [3, 34, 4, 12, 5, 2]}).digest == Arm("subset-sum", "random").digest
 
 
 def test_every_setting_makes_a_difference() -> None:
-    cells = [
-        Cell("m1-entropy", "mcts"),
-        Cell("m3-adversarial", "mcts"),
-        Cell("m1-entropy", "mcts-paper"),
-        Cell("m1-entropy", "mcts", {"horizon": 99}),
-        Cell("m1-entropy", "mcts", {}, {"iterations": 10}),
-        Cell("m1-entropy", "mcts", {}, {}, 1),
+    arms = [
+        Arm("m1-entropy", "mcts"),
+        Arm("m3-adversarial", "mcts"),
+        Arm("m1-entropy", "mcts-paper"),
+        Arm("m1-entropy", "mcts", {"horizon": 99}),
+        Arm("m1-entropy", "mcts", {}, {"iterations": 10}),
+        Arm("m1-entropy", "mcts", {}, {}, 1),
     ]
-    assert len({cell.digest for cell in cells}) == len(cells)
+    assert len({arm.digest for arm in arms}) == len(arms)
 
 
 def test_a_policy_s_file_counts_by_what_is_in_it(tmp_path: Path) -> None:
     for name, share in (("a", 0.5), ("b", 0.5), ("c", 0.25)):
         np.save(tmp_path / f"{name}.npy", np.array([[share, 1 - share]] * 3))
-    a, b, c = (Cell("m1-entropy", "stationary", {}, {"policy": str(tmp_path / f"{n}.npy")}).digest for n in "abc")
+    a, b, c = (Arm("m1-entropy", "stationary", {}, {"policy": str(tmp_path / f"{n}.npy")}).digest for n in "abc")
     assert a == b != c
 
 
@@ -81,19 +89,19 @@ def test_the_version_is_of_what_decides_values() -> None:
 
 def test_a_grid_takes_lists_of_options_apart() -> None:
     plan = Experiment.grid([{"name": "m1-entropy", "horizon": [5, 6]}], ["random", "random"], seeds=(0, 1))
-    assert [cell.label for cell in plan.cells] == [
+    assert [arm.label for arm in plan.arms] == [
         "m1-entropy(horizon=5) · random",
         "m1-entropy(horizon=5) · random · seed 1",
         "m1-entropy(horizon=6) · random",
         "m1-entropy(horizon=6) · random · seed 1",
     ]
     lists = Experiment.grid([{"name": "subset-sum", "numbers": [[1, 2], [3]], "target": 3}], ["random"])
-    assert len(lists.cells) == 2
+    assert len(lists.arms) == 2
 
 
 def test_running_moments_are_mean_and_standard_error() -> None:
     values = np.random.default_rng(0).normal(size=50)
-    progress = Progress(Cell("m1-entropy", "random"), 50)
+    progress = Progress(Arm("m1-entropy", "random"), 50)
     for k, value in enumerate(values):
         progress.add([Outcome(k, value, 0.1)])
     assert progress.mean == pytest.approx(values.mean(), abs=1e-12)
@@ -102,9 +110,9 @@ def test_running_moments_are_mean_and_standard_error() -> None:
 
 
 def test_an_estimate_grows_with_the_work() -> None:
-    few, many = (Cell("m1-entropy", "mcts", {}, {"iterations": n}) for n in (10, 1000))
+    few, many = (Arm("m1-entropy", "mcts", {}, {"iterations": n}) for n in (10, 1000))
     assert estimate.trial_seconds(many) == pytest.approx(100 * estimate.trial_seconds(few))
-    assert estimate.trial_seconds(Cell("m1-entropy", "mcts", {}, {"time_limit": 0.5})) == 50.0
+    assert estimate.trial_seconds(Arm("m1-entropy", "mcts", {}, {"time_limit": 0.5})) == 50.0
 
 
 # --- files ---
@@ -129,7 +137,7 @@ name = "random"
 
 def test_a_file_is_a_grid(tmp_path: Path) -> None:
     plan = read_experiment(write(tmp_path, FILE))
-    assert (plan.name, plan.trials, len(plan.cells)) == ("budgets", 7, 2 * 2 * 3)
+    assert (plan.name, plan.trials, len(plan.arms)) == ("budgets", 7, 2 * 2 * 3)
     assert read_experiment(tmp_path / "plan.toml", trials=3).trials == 3
 
 
@@ -191,7 +199,7 @@ def test_a_file_that_is_not_there_is_told(call, tmp_path: Path) -> None:
 
 def stored_values(folder: Path) -> dict[tuple[str, int], dict[int, float]]:
     with Store.read(folder) as store:
-        return {(stored.cell.label, stored.cell.seed): store.numbered(stored) for stored in store.cells()}
+        return {(stored.arm.label, stored.arm.seed): store.numbered(stored) for stored in store.arms()}
 
 
 def test_a_run_stores_what_evaluate_gives(tmp_path: Path) -> None:
@@ -228,11 +236,11 @@ def test_kept_trajectories_are_those_of_the_trial(tmp_path: Path) -> None:
     run(Experiment.grid([SMALL], ["greedy"], trials=2, keep=keep), tmp_path)
     trial = gumdp.run_trial(gumdp.zoo.load("m1-entropy", horizon=20), gumdp.Greedy(), seed=0, trial=1)
     with Store.read(tmp_path) as store:
-        (cell,) = store.cells()
-        assert store.values(cell)[1] == trial.value
-        assert np.array_equal(store.kept(cell, 1, "occupancy"), trial.occupancy)
-        assert np.array_equal(store.kept(cell, 1, "states"), trial.states)
-        assert np.array_equal(store.kept(cell, 1, "actions"), trial.actions)
+        (arm,) = store.arms()
+        assert store.values(arm)[1] == trial.value
+        assert np.array_equal(store.kept(arm, 1, "occupancy"), trial.occupancy)
+        assert np.array_equal(store.kept(arm, 1, "states"), trial.states)
+        assert np.array_equal(store.kept(arm, 1, "actions"), trial.actions)
 
 
 FAILING = """
@@ -344,7 +352,7 @@ def test_a_full_disk_ends_the_run_with_1_and_keeps_what_was_there(call, tmp_path
     monkeypatch.undo()
     assert call("run", path, "--out", tmp_path / "out")[0] == 0
     with Store.read(tmp_path / "out") as store:
-        assert store.cells()[0].trials == 40_000
+        assert store.arms()[0].trials == 40_000
 
 
 def test_a_folder_in_use_is_refused_with_2(call, tmp_path: Path) -> None:
@@ -360,9 +368,9 @@ def test_a_dry_run_shows_the_cells_and_writes_nothing(call, tmp_path: Path) -> N
     code, out, err = call("run", path, "--out", tmp_path / "out", "--dry-run")
     assert (code, err) == (0, "")
     assert "m1-entropy(horizon=10) · mcts(iterations=5): 7 trials" in out
-    assert "12 cells into" in out
+    assert "12 arms into" in out
     code, out, _ = call("run", path, "--dry-run", "--json")
-    assert len(json.loads(out)["cells"]) == 12
+    assert len(json.loads(out)["arms"]) == 12
     assert not (tmp_path / "out").exists()
 
 
@@ -416,7 +424,7 @@ def kill_and_resume(folder: Path, kills: int, seed: int) -> list[int]:
 def trials_in(folder: Path) -> int:
     try:
         with Store.read(folder) as store:
-            return sum(cell.trials for cell in store.cells())
+            return sum(arm.trials for arm in store.arms())
     except (gumdp.GumdpError, sqlite3.Error):
         return 0
 

@@ -78,7 +78,7 @@ def folder(plan: Experiment, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Store.open(folder) as store:
         machine = dict.fromkeys(("processor", "python", "cores", "system"), DEEP)
         store.begin("engine" + NASTY, {**machine, "packages": {DEEP: DEEP}, "study": plan.study()}, "run " + LINES)
-        for cell in plan.cells:
+        for cell in plan.arms:
             store.add(cell, [Outcome(k, float(0.1 + 0.01 * x), 0.1) for k, x in enumerate(rng.normal(size=4))])
             store.add(cell, [Outcome(9, float("nan"), 0.0, "failure " + LINES)])
             if "\ud800" not in cell.problem_label:  # the store refuses such a key
@@ -207,7 +207,7 @@ def test_json_is_ascii(command: str, folder: Path, tmp_path: Path, capsys) -> No
 
 
 def test_progress_is_shown_and_not_obeyed(plan: Experiment) -> None:
-    arm = Progress(plan.cells[0], 1)
+    arm = Progress(plan.arms[0], 1)
     arm.add([Outcome(0, 1.0, 0.1)])
 
     class Busy:

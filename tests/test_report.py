@@ -43,9 +43,9 @@ def call(capsys):
 
 def test_the_plan_is_the_paper_s() -> None:
     plan = reproduction()
-    assert len(plan.cells) == 9 * (2 + len(BUDGETS) + len(BUDGETS) - len(THINNED))
-    assert {cell.problem for cell in plan.cells} == set(SETTINGS)
-    for cell in plan.cells:
+    assert len(plan.arms) == 9 * (2 + len(BUDGETS) + len(BUDGETS) - len(THINNED))
+    assert {cell.problem for cell in plan.arms} == set(SETTINGS)
+    for cell in plan.arms:
         problem = cell.make_problem() if cell.planner == "random" else None
         assert problem is None or (problem.discount, problem.horizon) == (
             0.9,
@@ -96,7 +96,7 @@ def test_tables_hold_what_is_stored(tmp_path: Path) -> None:
     assert len(table.rows) == 9
     assert table.heading[1:5] == ("random", "solver", "MCTS.paper()", "MCTS()")
     with Store.read(tmp_path) as store:
-        (random,) = (c for c in store.cells() if c.cell.label == "m1-entropy · random")
+        (random,) = (c for c in store.arms() if c.arm.label == "m1-entropy · random")
         mean = store.values(random).mean()
     assert float(table.rows[0][1].text.split()[0]) == pytest.approx(mean, abs=5e-5)
     assert table.rows[0][1].below == "0.12 ±0.04"
@@ -220,7 +220,7 @@ def test_a_report_of_other_experiments_needs_no_paper(tmp_path: Path) -> None:
 def test_the_reproduction_document_explains_what_differs(tmp_path: Path) -> None:
     folder = paper_folder(tmp_path, ["m1-entropy"])
     with Store.open(folder) as store:
-        cell = next(c.cell for c in store.cells() if c.cell.planner == "solver")
+        cell = next(c.cell for c in store.arms() if c.cell.planner == "solver")
         store.add(cell, [Outcome(100 + k, 0.0855, 0.1) for k in range(1000)])
     text = reproduction_text(read_story(folder))
     assert "gumdp reproduce --out results" in text

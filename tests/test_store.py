@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import gumdp
-from gumdp.experiments.plan.arm import Cell
-from gumdp.experiments.store import store as store_module
+from gumdp.experiments.plan.arm import Arm
+from gumdp.experiments.store import reader as reader_module
 from gumdp.experiments.store.export import to_csv, to_parquet
 from gumdp.experiments.store.outcome import Outcome
 from gumdp.experiments.store.store import COLUMNS, Store, StoreError
 
-CELL = Cell("m1-entropy", "random")
+ARM = Arm("m1-entropy", "random")
 
 
 def outcomes(*trials: int) -> list[Outcome]:
@@ -27,40 +27,40 @@ def outcomes(*trials: int) -> list[Outcome]:
 def fill(folder: Path, *trials: int) -> None:
     with Store.open(folder) as store:
         store.begin("local", {}, "test")
-        store.add(CELL, outcomes(*trials))
+        store.add(ARM, outcomes(*trials))
         store.end("complete", 1.0)
 
 
 def add_tens(store: Store) -> None:
     for start in range(10, 10_000, 10):
-        store.add(CELL, outcomes(*range(start, start + 10)))
+        store.add(ARM, outcomes(*range(start, start + 10)))
 
 
 def test_values_come_back_to_the_bit(tmp_path: Path) -> None:
     fill(tmp_path, 2, 0, 1)
     with Store.read(tmp_path) as store:
-        (cell,) = store.cells()
-        assert store.values(cell).tolist() == [o.value for o in outcomes(0, 1, 2)]
-        assert cell.cell == CELL
-        assert cell.trials == 3
+        (arm,) = store.arms()
+        assert store.values(arm).tolist() == [o.value for o in outcomes(0, 1, 2)]
+        assert arm.arm == ARM
+        assert arm.trials == 3
         assert store.runs()[0]["status"] == "complete"
 
 
 def test_a_trial_that_is_there_is_never_replaced(tmp_path: Path) -> None:
     fill(tmp_path, 0)
     with Store.open(tmp_path) as store:
-        store.add(CELL, [Outcome(0, 99.0, 1.0), Outcome(1, 5.0, 1.0)])
-        assert store.numbered(store.cells()[0]) == {0: 0.1, 1: 5.0}
-        assert store.done(CELL) == {0, 1}
+        store.add(ARM, [Outcome(0, 99.0, 1.0), Outcome(1, 5.0, 1.0)])
+        assert store.numbered(store.arms()[0]) == {0: 0.1, 1: 5.0}
+        assert store.done(ARM) == {0, 1}
 
 
 def test_changed_settings_make_a_cell_of_their_own(tmp_path: Path) -> None:
     fill(tmp_path, 0)
-    other = Cell("m1-entropy", "random", {"horizon": 20})
+    other = Arm("m1-entropy", "random", {"horizon": 20})
     with Store.open(tmp_path) as store:
         assert store.done(other) == set()
         store.add(other, outcomes(3))
-        assert [(c.cell.problem_label, c.trials) for c in store.cells()] == [
+        assert [(c.arm.problem_label, c.trials) for c in store.arms()] == [
             ("m1-entropy", 1),
             ("m1-entropy(horizon=20)", 1),
         ]
@@ -68,35 +68,35 @@ def test_changed_settings_make_a_cell_of_their_own(tmp_path: Path) -> None:
 
 def test_versions_are_never_mixed(tmp_path: Path, monkeypatch) -> None:
     fill(tmp_path, 0, 1)
-    monkeypatch.setattr(store_module, "version", lambda: "9.9.9+other")
+    monkeypatch.setattr(reader_module, "version", lambda: "9.9.9+other")
     with Store.open(tmp_path) as store:
-        assert store.done(CELL) == set()
+        assert store.done(ARM) == set()
         store.begin("local", {}, "test")
-        store.add(CELL, outcomes(0))
-        assert [(c.version, c.trials) for c in store.cells()][1] == ("9.9.9+other", 1)
+        store.add(ARM, outcomes(0))
+        assert [(c.version, c.trials) for c in store.arms()][1] == ("9.9.9+other", 1)
         assert store.versions()[0] == "9.9.9+other"
 
 
 def test_details_come_back_with_shape_and_type(tmp_path: Path) -> None:
     kept = {"occupancy": np.arange(6.0).reshape(3, 2) / 15, "actions": np.array([1, 0, 1])}
     with Store.open(tmp_path) as store:
-        store.add(CELL, [Outcome(0, 1.0, 1.0, kept=kept)])
-        (cell,) = store.cells()
+        store.add(ARM, [Outcome(0, 1.0, 1.0, kept=kept)])
+        (arm,) = store.arms()
         for what, array in kept.items():
-            back = store.kept(cell, 0, what)
+            back = store.kept(arm, 0, what)
             assert np.array_equal(back, array)
             assert back.dtype == array.dtype
-        assert store.kept(cell, 1, "occupancy") is None
+        assert store.kept(arm, 1, "occupancy") is None
 
 
 def test_failures_count_until_the_trial_is_made(tmp_path: Path) -> None:
     with Store.open(tmp_path) as store:
-        store.add(CELL, [Outcome(4, float("nan"), 0.0, "boom")])
+        store.add(ARM, [Outcome(4, float("nan"), 0.0, "boom")])
         assert [(trial, message) for _, trial, message in store.failures()] == [(4, "boom")]
-        assert store.cells()[0].failures == 1
-        store.add(CELL, outcomes(4))
+        assert store.arms()[0].failures == 1
+        store.add(ARM, outcomes(4))
         assert store.failures() == []
-        assert store.cells()[0].failures == 0
+        assert store.arms()[0].failures == 0
 
 
 def test_a_second_run_into_the_folder_is_refused_and_reading_is_not(tmp_path: Path) -> None:
@@ -104,25 +104,25 @@ def test_a_second_run_into_the_folder_is_refused_and_reading_is_not(tmp_path: Pa
     with Store.open(tmp_path) as first:
         with pytest.raises(gumdp.GumdpError, match="another run is at work"):
             Store.open(tmp_path)
-        first.add(CELL, outcomes(1))
+        first.add(ARM, outcomes(1))
         with Store.read(tmp_path) as reader:
-            assert reader.done(CELL) == {0, 1}
+            assert reader.done(ARM) == {0, 1}
     with Store.open(tmp_path) as again:
-        assert again.done(CELL) == {0, 1}
+        assert again.done(ARM) == {0, 1}
 
 
 def test_a_full_disk_is_told_and_what_was_there_is_kept(tmp_path: Path) -> None:
     with Store.open(tmp_path) as store:
-        store.add(CELL, outcomes(*range(10)))
+        store.add(ARM, outcomes(*range(10)))
         pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
         store._connection.execute(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(StoreError, match=r"the disk is full.*all that was stored before is kept"):
             add_tens(store)
     with Store.open(tmp_path) as store:
-        made = store.done(CELL)
+        made = store.done(ARM)
         assert set(range(10)) <= made
         assert len(made) % 10 == 0  # a transaction is there as a whole or not at all
-        store.add(CELL, outcomes(5000))
+        store.add(ARM, outcomes(5000))
 
 
 def test_a_foreign_database_is_left_alone(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_a_blank_file_of_a_run_killed_at_its_start_is_taken_over(tmp_path: Path)
     (tmp_path / "results.sqlite").touch()
     fill(tmp_path, 0)
     with Store.read(tmp_path) as store:
-        assert store.done(CELL) == {0}
+        assert store.done(ARM) == {0}
 
 
 def test_a_folder_with_something_else_is_refused(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_a_read_only_folder_is_told_and_can_be_read() -> None:
 
         def look() -> str:
             with Store.read(folder) as store:
-                return f"{store.done(CELL)}"
+                return f"{store.done(ARM)}"
 
         def write() -> str:
             try:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gumdp.cli.output import console, print_json
+from gumdp.cli.output import console, print_json, say
 from gumdp.errors import GumdpError
 
 if TYPE_CHECKING:
     from gumdp.experiments.engines.job import Engine
+    from gumdp.experiments.plan.code import Code
     from gumdp.experiments.plan.experiment import Experiment
     from gumdp.experiments.run import Summary
 
@@ -29,17 +30,17 @@ def takes_engine(command: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
-def make_engine(name: str, workers: int | None, address: str | None, modules: tuple[str, ...]) -> Engine:
+def make_engine(name: str, workers: int | None, address: str | None, code: Code | None) -> Engine:
     """The engine of that name."""
     if name == "local":
         if address is not None:
             raise GumdpError("--address is for the ray engine; add --engine ray.")
         from gumdp.experiments.engines.local import Local
 
-        return Local(workers, modules)
+        return Local(workers, code)
     from gumdp.experiments.engines.cluster import Ray
 
-    return Ray(address, workers, modules)
+    return Ray(address, workers, code)
 
 
 def play(experiment: Experiment, out: Path, engine: Engine, resume: str, bounds: bool = False) -> Summary:
@@ -50,7 +51,7 @@ def play(experiment: Experiment, out: Path, engine: Engine, resume: str, bounds:
     try:
         return run_experiment(experiment, out, engine, watcher(), bounds=bounds, command=resume)
     except KeyboardInterrupt:
-        click.echo(f"Every trial that ended is in {out}; to go on from there: {resume}", err=True)
+        say(f"Every trial that ended is in {out}; to go on from there: {resume}")
         raise
 
 
@@ -66,7 +67,7 @@ def summary_data(summary: Summary) -> dict[str, Any]:
     """How a run went, as plain data."""
     return {
         "folder": str(summary.folder),
-        "cells": summary.cells,
+        "arms": summary.arms,
         "trials": summary.trials,
         "found": summary.found,
         "played": summary.played,
@@ -81,11 +82,9 @@ def summary_data(summary: Summary) -> dict[str, Any]:
 def tell_end(summary: Summary, resume: str) -> int:
     """Say on standard error what is missing, if something is, and return the exit code."""
     if summary.stopped:
-        click.echo(f"gumdp: {summary.stopped}", err=True)
+        say(f"gumdp: {summary.stopped}")
     if summary.failed:
-        click.echo(
-            f"gumdp: {summary.failed} trials failed; all others are stored. To try them again: {resume}", err=True
-        )
+        say(f"gumdp: {summary.failed} trials failed; all others are stored. To try them again: {resume}")
     return 0 if summary.complete and not summary.failures else 1
 
 
@@ -93,7 +92,7 @@ def tell_end(summary: Summary, resume: str) -> int:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), default=None, help="Folder, results/NAME if not given.")
 @click.option("--trials", type=int, default=None, help="Instead of the file's own number.")
-@click.option("--dry-run", is_flag=True, help="Show the cells and about how long they take; run nothing.")
+@click.option("--dry-run", is_flag=True, help="Show the arms and about how long they take; run nothing at all.")
 @takes_engine
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def run_file(
@@ -103,6 +102,7 @@ def run_file(
     """Run the experiment of a TOML file, or what is missing of it.
 
     Every trial is stored as soon as it ends. The same command goes on where the last one ended, however it ended.
+    The modules that the file names are Python code, and are run: look into them before you run a stranger's file.
 
     \b
     A file, study.toml:
@@ -125,14 +125,15 @@ def run_file(
     """
     from gumdp.errors import check_int
     from gumdp.experiments.plan.reading import read_experiment
+    from gumdp.seeding import BITS
 
-    count = None if trials is None else check_int("trials", trials, 1)
-    experiment = read_experiment(file, count)
+    count = None if trials is None else check_int("trials", trials, 1, BITS)
+    experiment = read_experiment(file, count, run_modules=not dry_run)
     out = out or Path("results") / experiment.name
     if dry_run:
         return _show_plan(experiment, out, workers, as_json)
     resume = resume_line()
-    summary = play(experiment, out, make_engine(engine, workers, address, experiment.modules), resume)
+    summary = play(experiment, out, make_engine(engine, workers, address, experiment.code), resume)
     if as_json:
         print_json({**summary_data(summary), "results": _results(out)})
     else:
@@ -143,14 +144,20 @@ def run_file(
 def _show_plan(experiment: Experiment, out: Path, workers: int | None, as_json: bool) -> int:
     from gumdp.experiments.plan import estimate
 
-    seconds = estimate.run_seconds(experiment.cells, experiment.trials, workers)
+    known = [arm for arm in experiment.arms if "format" in arm.identity]  # the others wait for their modules
+    seconds = estimate.run_seconds(known, experiment.trials, workers)
     if as_json:
-        cells = [{**cell.plain(), "digest": cell.digest} for cell in experiment.cells]
-        print_json({"folder": str(out), "trials": experiment.trials, "seconds": seconds, "cells": cells})
+        arms = [{**arm.plain(), "digest": arm.digest if arm in known else None} for arm in experiment.arms]
+        plan = {"folder": str(out), "trials": experiment.trials, "seconds": seconds, "arms": arms}
+        print_json({**plan, "modules": list(experiment.modules), "complete": len(known) == len(arms)})
         return 0
-    for cell in experiment.cells:
-        click.echo(f"{cell.label}: {experiment.trials} trials, {estimate.trial_seconds(cell):.2g} s each")
-    click.echo(f"{len(experiment.cells)} cells into {out}, {estimate.in_words(seconds)} with compiling")
+    if experiment.modules:
+        click.echo(f"The modules {', '.join(experiment.modules)} are not run now; what they define is not checked.")
+    for arm in experiment.arms:
+        time = f"{estimate.trial_seconds(arm):.2g} s each" if arm in known else "their time is not known"
+        click.echo(f"{arm.label}: {experiment.trials} trials, {time}")
+    whole = "" if len(known) == len(experiment.arms) else " for those that are known"
+    click.echo(f"{len(experiment.arms)} arms into {out}, {estimate.in_words(seconds)} with compiling{whole}")
     return 0
 
 
@@ -172,15 +179,15 @@ def _print_results(folder: Path, **chosen: Any) -> None:
 
 @click.command("results")
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--problem", default=None, help="Only cells whose problem has this in its name.")
-@click.option("--planner", default=None, help="Only cells whose planner has this in its name.")
-@click.option("--seed", type=int, default=None, help="Only cells of this seed.")
+@click.option("--problem", default=None, help="Only arms whose problem has this in its name.")
+@click.option("--planner", default=None, help="Only arms whose planner has this in its name.")
+@click.option("--seed", type=int, default=None, help="Only arms of this seed.")
 @click.option("--all-versions", "old", is_flag=True, help="Cells of other versions of gumdp too.")
 @click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="Write every trial to this file.")
 @click.option("--parquet", "parquet_file", type=click.Path(path_type=Path), help="The same as Parquet (extra).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def results(folder: Path, csv_file: Path | None, parquet_file: Path | None, as_json: bool, **chosen: Any) -> None:
-    """Show what is in a folder of results. Means of cells, or every trial as CSV or Parquet.
+    """Show what is in a folder of results. Means of arms, or every trial as CSV or Parquet.
 
     \b
     Examples, after gumdp run study.toml:
@@ -195,7 +202,7 @@ def results(folder: Path, csv_file: Path | None, parquet_file: Path | None, as_j
         for path, write in ((csv_file, to_csv), (parquet_file, to_parquet)):
             if path is not None:
                 count = write(store, path)
-                click.echo(f"{count} trials written to {path}", err=True)
+                say(f"{count} trials written to {path}")
         runs = store.runs()
     if as_json:
         print_json({"folder": str(folder), "runs": runs, "results": _results(folder, **chosen)})

@@ -18,8 +18,9 @@ import click
 import gumdp
 from gumdp import escape
 from gumdp.cli import experiments, files, reports
-from gumdp.cli.output import console, print_json
-from gumdp.errors import GumdpError
+from gumdp.cli.output import console, forget_output, print_json, say
+from gumdp.cli.signals import Signals, Terminated, leave
+from gumdp.errors import GumdpError, show
 from gumdp.report import data
 from gumdp.run import registry
 from gumdp.zoo.registry import find
@@ -29,6 +30,16 @@ def main(args: list[str] | None = None) -> int:
     """Run a command and return its exit code."""
     with contextlib.suppress(AttributeError):  # a stream of another kind, in tests
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # a terminal may lack the bars
+    if args is not None:
+        return _run(args)
+    with Signals():
+        code = _run(None)
+    if code in (130, 143):  # something may go on that can't be stopped, such as compiling
+        leave(code)
+    return code
+
+
+def _run(args: list[str] | None) -> int:
     try:
         code = program.main(args, prog_name="gumdp", standalone_mode=False)
         sys.stdout.flush()
@@ -37,19 +48,29 @@ def main(args: list[str] | None = None) -> int:
         return _complain(error.format_message() if isinstance(error, click.ClickException) else str(error), 2)
     except MemoryError:
         return _complain("that needs more memory than there is; ask for less.", 2)
-    except (KeyboardInterrupt, Interrupted):
+    except (Terminated, Interrupted) as error:
+        ended = isinstance(error, Terminated) or isinstance(error.__cause__, Terminated)
+        return _complain("terminated.", 143) if ended else _complain("interrupted.", 130)
+    except KeyboardInterrupt:
         return _complain("interrupted.", 130)
     except BrokenPipeError:  # the reader, head for instance, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        forget_output()
         return 0
+    except OSError as error:
+        if error.filename is None:
+            forget_output()
+        what = show(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else "what it prints"
+        return _complain(f"{what} can't be read or written: {error.strerror or error}.", 2)
     except Exception as error:
+        if isinstance(error, ValueError) and "null byte" in str(error):  # as every function of the system says it
+            return _complain("a name of a file or folder must not hold the character NUL.", 2)
         if os.environ.get("GUMDP_TRACEBACK"):
             raise
         return _complain(f"{type(error).__name__}: {error} (a bug; GUMDP_TRACEBACK=1 shows where)", 1)
 
 
 def _complain(message: str, code: int) -> int:
-    print("gumdp:", escape.terminal(" ".join(message.split())), file=sys.stderr)
+    say(escape.terminal(" ".join(["gumdp:", *message.split()])))
     return code
 
 
@@ -63,8 +84,8 @@ class Program(click.Group):
     def invoke(self, context: click.Context) -> Any:
         try:
             return super().invoke(context)
-        except KeyboardInterrupt:
-            raise Interrupted from None
+        except KeyboardInterrupt as error:
+            raise Interrupted from error
 
 
 @click.group(cls=Program, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})

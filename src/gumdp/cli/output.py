@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,18 @@ def console() -> Console:
     from gumdp.report.screen import Screen
 
     return Screen(width=None if sys.stdout.isatty() else PIPE_WIDTH)
+
+
+def say(message: str) -> None:
+    """Print a line on standard error, if anybody is there to read it."""
+    with contextlib.suppress(OSError, ValueError):  # the reader is gone, or the disk is full
+        print(message.encode("utf-8", "backslashreplace").decode(), file=sys.stderr, flush=True)
+
+
+def forget_output() -> None:
+    """What was to be printed is dropped: Python would try again when it ends, and complain."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_json(result: dict[str, Any]) -> None:

@@ -46,7 +46,7 @@ def reproduce(
 
     experiment = plan(settings, trials, curves, quick)
     resume = resume_line()
-    summary = play(experiment, out, make_engine(engine, workers, address, ()), resume, bounds=True)
+    summary = play(experiment, out, make_engine(engine, workers, address, None), resume, bounds=True)
     story = read_story(out)
     page = write_report(story)
     if document is not None:

@@ -1,1 +1,1 @@
-"""Experiments: a plan of cells, engines that play their trials, and a store that keeps every trial."""
+"""Experiments: a plan of arms, engines that play their trials, and a store that keeps every trial."""

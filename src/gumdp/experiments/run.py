@@ -6,25 +6,27 @@ import contextlib
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from gumdp.experiments.engines.job import GIVE_UP, Done, Engine, Job, Progress, cut
+from gumdp.experiments.engines.job import GIVE_UP, Done, Engine, Job, Progress, cut, gaps
 from gumdp.experiments.plan.experiment import Experiment
 from gumdp.experiments.plan.version import machine
 from gumdp.experiments.store.store import Store, StoreError
+
+OTHER = "played again to keep what was not kept before, it has another value; that happens where time is limited."
 
 
 class Watcher(Protocol):
     """What is told of a run as it goes."""
 
-    def begin(self, cells: list[Progress], engine: Engine) -> None:
+    def begin(self, arms: list[Progress], engine: Engine) -> None:
         """The run begins."""
         ...
 
-    def update(self, index: int, cell: Progress) -> None:
-        """Trials of a cell ended."""
+    def update(self, index: int, arm: Progress) -> None:
+        """Trials of an arm ended."""
         ...
 
     def say(self, message: str) -> None:
@@ -39,13 +41,38 @@ class Watcher(Protocol):
 class Silent:
     """Nobody watches."""
 
-    def begin(self, cells: list[Progress], engine: Engine) -> None: ...
+    def begin(self, arms: list[Progress], engine: Engine) -> None: ...
 
-    def update(self, index: int, cell: Progress) -> None: ...
+    def update(self, index: int, arm: Progress) -> None: ...
 
     def say(self, message: str) -> None: ...
 
     def end(self) -> None: ...
+
+
+class Quiet:
+    """A watcher that can lose its voice: when the reader of standard error is gone, the run goes on in silence."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self._watcher = watcher
+
+    def begin(self, arms: list[Progress], engine: Engine) -> None:
+        self._tell("begin", arms, engine)
+
+    def update(self, index: int, arm: Progress) -> None:
+        self._tell("update", index, arm)
+
+    def say(self, message: str) -> None:
+        self._tell("say", message)
+
+    def end(self) -> None:
+        self._tell("end")
+
+    def _tell(self, verb: str, *what: Any) -> None:
+        try:
+            getattr(self._watcher, verb)(*what)
+        except (OSError, ValueError):  # the other end is gone, or the stream is closed
+            self._watcher = Silent()
 
 
 @dataclass(frozen=True)
@@ -53,11 +80,11 @@ class Summary:
     """How a run went."""
 
     folder: Path
-    cells: int
+    arms: int
     trials: int  # asked for, in all
     found: int  # of them in the store before
     played: int
-    failures: tuple[str, ...] = field(repr=False)  # a sentence each, the first of each cell
+    failures: tuple[str, ...] = field(repr=False)  # a sentence each, the first of each arm
     failed: int
     seconds: float
     stopped: str | None = None  # why the run ended early
@@ -93,9 +120,9 @@ def run(
     if engine is None:
         from gumdp.experiments.engines.local import Local
 
-        engine = Local(modules=experiment.modules)
-    with Store.open(folder) as store:
-        return _Run(experiment, store, engine, watcher or Silent(), bounds).go(command or " ".join(sys.argv))
+        engine = Local(code=experiment.code)
+    with Store.open(folder, experiment.version) as store:
+        return _Run(experiment, store, engine, Quiet(watcher or Silent()), bounds).go(command or " ".join(sys.argv))
 
 
 run_experiment = run  # as gumdp has it
@@ -107,23 +134,25 @@ class _Run:
     def __init__(self, experiment: Experiment, store: Store, engine: Engine, watcher: Watcher, bounds: bool) -> None:
         self.experiment, self.store, self.engine, self.watcher, self.bounds = experiment, store, engine, watcher, bounds
         self.failures: list[str] = []
-        self.progress = [Progress(cell, experiment.trials) for cell in experiment.cells]
+        self.progress = [Progress(arm, experiment.trials) for arm in experiment.arms]
 
     def go(self, command: str) -> Summary:
         began = time.perf_counter()
         for progress in self.progress:
-            progress.found = sum(k < progress.total for k in self.store.done(progress.cell))
+            progress.found = sum(k < progress.total for k in self.store.done(progress.arm, self.experiment.keep))
         self.store.begin(self.engine.name, {**machine(), "study": self.experiment.study()}, command)
         self.watcher.begin(self.progress, self.engine)
         stopped = None
         try:
-            cells = [progress.cell for progress in self.progress if progress.found < progress.total]
-            for done in self.engine.play(self._jobs(), cells):
-                self._take(done)
+            arms = [progress.arm for progress in self.progress if progress.found < progress.total]
+            for done in self.engine.play(self._jobs(), arms):
+                self.store.check()
+                if done is not None:
+                    self._take(done)
         except StoreError as error:
             stopped = str(error)
-        except BaseException:
-            self._note_end("interrupted", began)
+        except BaseException as error:
+            self._note_end(getattr(error, "word", "interrupted"), began)
             raise
         finally:
             self.engine.close()
@@ -140,34 +169,35 @@ class _Run:
         """What is to do, a job at a time: nothing is listed before its turn."""
         seen = set()
         for index, progress in enumerate(self.progress):
-            cell = progress.cell
-            if self.bounds and cell.problem_label not in seen:
-                seen.add(cell.problem_label)
-                if self.store.finding("bound", cell.problem_label) is None:
-                    yield Job(index, cell, range(0))
+            arm = progress.arm
+            if self.bounds and arm.problem_key not in seen:
+                seen.add(arm.problem_key)
+                if self.store.finding("bound", arm.problem_digest) is None:
+                    yield Job(index, arm, range(0))
             if progress.found < progress.total:
-                done = self.store.done(cell)
-                missing = [k for k in range(progress.total) if k not in done]
-                batch = 1 if self.experiment.keep else cell.make_planner().batch
+                missing = gaps(self.store.done(arm, self.experiment.keep), progress.total)
+                batch = 1 if self.experiment.keep else arm.make_planner().batch
                 yield from cut(index, progress, missing, batch, self.engine.portion, self.experiment.keep)
 
     def _take(self, done: Done) -> None:
         """Store what a job brought."""
         job = done.job
         if done.finding is not None:
-            self.store.note("bound", job.cell.problem_label, done.finding)
+            self.store.note("bound", job.arm.problem_digest, done.finding)
         if done.error is not None:
-            self._fail(f"{job.cell.problem_label}: there is no lower bound: {done.error}")
+            self._fail(f"{job.arm.problem_label}: there is no lower bound: {done.error}")
         if not done.outcomes:
             return
-        self.store.add(job.cell, done.outcomes)
+        other = set(self.store.add(job.arm, done.outcomes))
         progress = self.progress[job.index]
         for outcome in done.outcomes:
+            if outcome.trial in other:
+                outcome = replace(outcome, error=OTHER)
             if outcome.error is not None:
                 if progress.failed == 0:
-                    self._fail(f"{job.cell.label}: trial {outcome.trial} failed: {outcome.error}")
+                    self._fail(f"{job.arm.label}: trial {outcome.trial} failed: {outcome.error}")
                 if progress.failed + 1 == GIVE_UP:
-                    self.watcher.say(f"{job.cell.label}: {GIVE_UP} trials failed; the rest of this cell is left out.")
+                    self.watcher.say(f"{job.arm.label}: {GIVE_UP} trials failed; the rest of this arm is left out.")
             progress.add([outcome])
         self.watcher.update(job.index, progress)
 
@@ -176,15 +206,15 @@ class _Run:
         self.watcher.say(message)
 
     def _summary(self, seconds: float, stopped: str | None) -> Summary:
-        cells: list[Any] = self.progress
+        arms: list[Any] = self.progress
         return Summary(
             folder=self.store.folder,
-            cells=len(cells),
-            trials=sum(p.total for p in cells),
-            found=sum(p.found for p in cells),
-            played=sum(p.done for p in cells),
+            arms=len(arms),
+            trials=sum(p.total for p in arms),
+            found=sum(p.found for p in arms),
+            played=sum(p.done for p in arms),
             failures=tuple(self.failures),
-            failed=sum(p.failed for p in cells),
+            failed=sum(p.failed for p in arms),
             seconds=seconds,
             stopped=stopped,
         )

@@ -23,7 +23,7 @@ SHOWN = 12  # arms with a bar at the same time: those at work
 
 def label(arm: Progress) -> str:
     """What is played, on one line."""
-    return escape.printable(arm.cell.label)
+    return escape.printable(arm.arm.label)
 
 
 def remark(arm: Progress) -> str:

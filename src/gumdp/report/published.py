@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gumdp.zoo.registry import Published, entries
 
 if TYPE_CHECKING:
-    from gumdp.experiments.plan.arm import Cell
+    from gumdp.experiments.plan.arm import Arm
 
 ROWS = {"random": "random", "solver": "solver", "mcts-paper": "mcts", "mcts": "mcts"}  # our planner: its row
 BUDGETS: Mapping[str, Mapping[str, Any]] = {"mcts-paper": {"iterations": 4000}}  # that a planner has without being told
@@ -31,13 +31,13 @@ def published(setting: str, planner: str) -> Published | None:
     return publication.values.get(ROWS.get(planner, "")) if publication else None
 
 
-def published_for(arm: Cell) -> Published | None:
+def published_for(arm: Arm) -> Published | None:
     """What the paper reports for exactly this problem, planner and budget; None if it reports something else.
 
-    >>> from gumdp.experiments.plan.arm import Cell
-    >>> published_for(Cell("m1-entropy", "mcts-paper", {}, {"iterations": 4000})).unrounded
+    >>> from gumdp.experiments.plan.arm import Arm
+    >>> published_for(Arm("m1-entropy", "mcts-paper", {}, {"iterations": 4000})).unrounded
     0.0092
-    >>> published_for(Cell("m1-entropy", "mcts-paper", {"horizon": 20}, {"iterations": 4000})) is None
+    >>> published_for(Arm("m1-entropy", "mcts-paper", {"horizon": 20}, {"iterations": 4000})) is None
     True
     """
     publication = next((entry.publication for entry in entries() if entry.name == arm.problem), None)

@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from gumdp import statistics
-from gumdp.experiments.plan.arm import Cell as Arm
+from gumdp.experiments.plan.arm import Arm
 from gumdp.experiments.store.store import Store
 from gumdp.report.listing import number
 from gumdp.results import Array
@@ -67,13 +67,13 @@ def read_arms(store: Store, version: str | None = None) -> list[ArmResult]:
     """Every arm of a store, of one version or of all."""
     return [
         ArmResult(
-            stored.cell,
+            stored.arm,
             stored.version,
-            {pair_number(stored.cell.seed, k): value for k, value in store.numbered(stored).items()},
+            {pair_number(stored.arm.seed, k): value for k, value in store.numbered(stored).items()},
             stored.seconds,
             stored.failures,
         )
-        for stored in store.cells(version)
+        for stored in store.arms(version)
     ]
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from gumdp.experiments.plan.arm import Cell as Arm
+from gumdp.experiments.plan.arm import Arm
 from gumdp.experiments.store.store import Store
 from gumdp.report.comparisons import Pair, compare_all
 from gumdp.report.published import ROWS, published_for
@@ -140,7 +140,7 @@ def read_story(folder: str | Path) -> Story:
         failed: dict[tuple[str, str], list[int]] = {}
         for stored, trial, text in store.failures():
             if stored.version == latest:
-                failed.setdefault((stored.cell.label, text), []).append(trial)
+                failed.setdefault((stored.arm.label, text), []).append(trial)
     failures = tuple(_failure(label, text, trials) for (label, text), trials in failed.items())
     return Story(Path(folder), latest, study, _in_order(sections, study), runs, failures)
 
@@ -187,7 +187,7 @@ def _section(store: Store, version: str, study: Study, known: Mapping[str, Entry
 def _bound(store: Store, arm: Arm, version: str) -> dict[str, Any] | None:
     """The lower bound of the arm's problem, if one was found."""
     with contextlib.suppress(UnicodeEncodeError):  # a label that no store can have
-        bound = store.finding("bound", arm.problem_label, version)
+        bound = store.finding("bound", arm.problem_digest, version)
         value = bound.get("value") if isinstance(bound, dict) else None
         return bound if isinstance(value, int | float) and math.isfinite(value) else None
     return None

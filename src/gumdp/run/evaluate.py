@@ -128,7 +128,7 @@ def evaluate(
     check_type("problem", problem, Problem)
     check_type("planner", planner, Planner)
     count = check_int("trials", trials, 1)
-    threads = check_int("workers", workers, 1) if workers is not None else os.cpu_count() or 1
+    threads = check_int("workers", workers, 1, 1024) if workers is not None else os.cpu_count() or 1
     asked = check_measures(measures, problem)
     began = time.perf_counter()
     values, measured = np.full(count, np.nan), np.full((len(asked), count), np.nan)

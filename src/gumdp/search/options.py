@@ -65,7 +65,7 @@ OPTIONS = (
     SearchOption(
         "control_variate", bool, True, False, "take the luck of rollouts off their returns, on tables", check_bool
     ),
-    SearchOption("threads", int, 1, 1, "trees searched at the same time", _optional(check_int, 1)),
+    SearchOption("threads", int, 1, 1, "trees searched at the same time", _optional(check_int, 1, 1024)),
     SearchOption("keep_tree", bool, False, False, "attach the tree to each decision", check_bool, shell=False),
 )  # fmt: skip
 BY_NAME = {option.name: option for option in OPTIONS}

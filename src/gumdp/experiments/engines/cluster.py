@@ -3,6 +3,9 @@
 A job goes to whatever machine has a free core; when a worker or a node dies, its jobs go to another. The nodes need
 the same version of gumdp, and of the modules that an experiment names. Kernels are compiled once a node, into a
 folder of that node's own.
+
+A cluster that is started here listens on this machine only (127.0.0.1), and asks for a token that nobody else has.
+One that is there already is used as it was set up: who reaches its ports can run code on it, if it has no tokens.
 """
 
 from __future__ import annotations
@@ -10,18 +13,25 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import secrets
+import signal
 import socket
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gumdp.errors import GumdpError, check_int
 from gumdp.experiments.engines.job import Done, Job, failed
-from gumdp.experiments.plan.arm import Cell
-from gumdp.experiments.plan.version import version
+from gumdp.experiments.engines.local import MOST
+from gumdp.experiments.plan.arm import Arm
+from gumdp.experiments.plan.code import Code
+from gumdp.experiments.plan.version import full_version
 
 QUEUE = 2  # jobs sent for each core of the cluster
 RETRIES = 5  # of a job whose worker or node died, by Ray itself
 PATIENCE = 5.0  # seconds to reach an address
+# How Ray is told to listen on 127.0.0.1 only, as it does by itself on systems other than Linux, and to ask for tokens.
+ALONE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}
 
 
 class Ray:
@@ -30,16 +40,20 @@ class Ray:
     name = "ray"
     portion = 1.0
 
-    def __init__(self, address: str | None = None, workers: int | None = None, modules: tuple[str, ...] = ()) -> None:
-        self.modules = modules
+    def __init__(self, address: str | None = None, workers: int | None = None, code: Code | None = None) -> None:
+        self.code = code or Code()
+        count = None if workers is None else check_int("workers", workers, 1, MOST)
+        self._before = dict(os.environ)
+        if address is None:
+            os.environ |= {**ALONE, "RAY_AUTH_TOKEN": secrets.token_hex(32)}
         self._ray = _import_ray()
-        self._connect(address, None if workers is None else check_int("workers", workers, 1))
+        self._connect(address, count)
         self.cores = int(self._ray.cluster_resources().get("CPU", 1))
         options = {"max_retries": RETRIES, "num_cpus": 1, "scheduling_strategy": "SPREAD"}
         self._remote = self._ray.remote(**options)(play_remotely)
         self._sent: dict[Any, Job] = {}
 
-    def play(self, jobs: Iterator[Job], cells: Sequence[Cell]) -> Iterator[Done]:
+    def play(self, jobs: Iterator[Job], arms: Sequence[Arm]) -> Iterator[Done | None]:
         """Yield jobs as they end, wherever that is."""
         more = True
         while more or self._sent:
@@ -47,10 +61,12 @@ class Ray:
                 job = next(jobs, None)
                 more = job is not None
                 if job is not None:
-                    self._sent[self._remote.remote(job, self.modules, version())] = job
+                    self._sent[self._remote.remote(job, self.code, full_version(self.code.digest()))] = job
             ended, _ = self._ray.wait(list(self._sent), num_returns=1, timeout=0.5)
             for reference in ended:
                 yield self._result(reference, self._sent.pop(reference))
+            if not ended:
+                yield None
 
     def _result(self, reference: Any, job: Job) -> Done:
         try:
@@ -63,14 +79,22 @@ class Ray:
         return failed(job, message)
 
     def doing(self) -> list[tuple[str, str]]:
-        return sorted({(job.cell.label, "on the cluster:") for job in list(self._sent.values())})[:4]
+        return sorted({(job.arm.label, "on the cluster:") for job in list(self._sent.values())})[:4]
 
     def close(self) -> None:
         for reference in self._sent:
             with contextlib.suppress(Exception):  # it may be over, or the cluster gone
                 self._ray.cancel(reference, force=True)
         self._sent = {}
+        self._leave()
+
+    def _leave(self) -> None:
         self._ray.shutdown()
+        for name in (*ALONE, "RAY_AUTH_TOKEN"):  # a later cluster has its own
+            if name in self._before:
+                os.environ[name] = self._before[name]
+            else:
+                os.environ.pop(name, None)
 
     def _connect(self, address: str | None, workers: int | None) -> None:
         """Reach the cluster, or say why not."""
@@ -79,6 +103,7 @@ class Ray:
         options: dict[str, Any] = {"address": address} if address is not None else {"address": "local"}
         if address is None:
             options |= {"num_cpus": workers or os.cpu_count() or 1, "include_dashboard": False}
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             self._ray.init(
                 **options,
@@ -88,20 +113,30 @@ class Ray:
             )
         except Exception as error:  # Ray has many ways to say this
             reason = " ".join(str(error).split())[:300]
+            self._leave()
             raise GumdpError(f"the Ray cluster {address or 'on this machine'} can't be used: {reason}") from None
+        if threading.current_thread() is threading.main_thread():
+            for number, handler in handlers.items():  # Ray has put its own there, which end the process unheard
+                signal.signal(number, handler)
+        if address is None and self._ray.util.get_node_ip_address() not in ("127.0.0.1", "::1"):
+            self._leave()
+            raise GumdpError(
+                "Ray would listen to the whole network, as it was imported before; start the run in a new process, "
+                "or start a cluster yourself and name its address."
+            )
 
 
-def play_remotely(job: Job, modules: tuple[str, ...], expected: str) -> Done:
+def play_remotely(job: Job, code: Code, expected: str) -> Done:
     """Play a job in a worker of the cluster."""
     import numpy as np
 
     from gumdp.experiments.engines.work import perform
-    from gumdp.experiments.plan.experiment import import_modules
 
-    if version() != expected:
+    code.load()
+    found = full_version(code.digest())
+    if found != expected:
         where = socket.gethostname()
-        raise GumdpError(f"the node {where} has gumdp {version()}, and this run needs {expected}: install the same.")
-    import_modules(modules)
+        raise GumdpError(f"the node {where} has gumdp {found}, and this run needs {expected}: install the same.")
     return perform(_build_cache(), job, np.zeros(1, np.uint8))
 
 

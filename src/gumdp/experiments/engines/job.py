@@ -1,4 +1,4 @@
-"""Cells cut into jobs, as small as a saved row deserves and as large as a call's overhead asks for."""
+"""Arms cut into jobs, as small as a saved row deserves and as large as a call's overhead asks for."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.plan.arm import Arm
 from gumdp.experiments.store.outcome import Outcome
 
-GIVE_UP = 10  # failures of a cell in one run, after which the rest of the cell is left out
+GIVE_UP = 10  # failures of an arm in one run, after which the rest of the arm is left out
 
 
 @dataclass(frozen=True)
 class Job:
-    """Consecutive trials of a cell, or with no trials: the lower bound of its problem."""
+    """Consecutive trials of an arm, or with no trials: the lower bound of its problem."""
 
-    index: int  # of the cell in the experiment
-    cell: Cell
+    index: int  # of the arm in the experiment
+    arm: Arm
     trials: range
     keep: tuple[str, ...] = ()
 
@@ -41,9 +41,9 @@ def failed(job: Job, message: str) -> Done:
 
 @dataclass
 class Progress:
-    """How far a cell is: counts and running moments, whatever the number of trials."""
+    """How far an arm is: counts and running moments, whatever the number of trials."""
 
-    cell: Cell
+    arm: Arm
     total: int
     found: int = 0  # in the store before
     done: int = 0
@@ -65,6 +65,11 @@ class Progress:
             self._squares += step * (o.value - self.mean)
 
     @property
+    def cell(self) -> Arm:
+        """The arm, by its old name."""
+        return self.arm
+
+    @property
     def error(self) -> float:
         """The standard error of the mean of this run's trials."""
         return (self._squares / (self.done - 1) / self.done) ** 0.5 if self.done > 1 else float("nan")
@@ -81,15 +86,17 @@ class Engine(Protocol):
     name: str
     portion: float  # seconds that a job should take, where trials are shorter
 
-    def play(self, jobs: Iterator[Job], cells: Sequence[Cell]) -> Iterator[Done]:
+    def play(self, jobs: Iterator[Job], arms: Sequence[Arm]) -> Iterator[Done | None]:
         """Take jobs one at a time, as many as can be worked on, and yield them as they end.
 
-        ``cells`` are those that the jobs will be of, in that order.
+        While nothing ends, None is yielded several times a second: who asks can look after other things.
+
+        ``arms`` are those that the jobs will be of, in that order.
         """
         ...
 
     def doing(self) -> list[tuple[str, str]]:
-        """What is being worked on: (cell, compiling | solving | searching | playing)."""
+        """What is being worked on: (arm, compiling | solving | searching | playing)."""
         ...
 
     def close(self) -> None:
@@ -97,16 +104,30 @@ class Engine(Protocol):
         ...
 
 
+def gaps(done: Iterable[int], total: int) -> Iterator[range]:
+    """The trials below ``total`` that are not in ``done``, as ranges, one at a time.
+
+    >>> list(gaps({2, 3, 7}, 9))
+    [range(0, 2), range(4, 7), range(8, 9)]
+    """
+    start = 0
+    for k in sorted(k for k in done if k < total):
+        if k > start:
+            yield range(start, k)
+        start = k + 1
+    if start < total:
+        yield range(start, total)
+
+
 def cut(
-    index: int, progress: Progress, missing: Sequence[int], batch: int, portion: float, keep: tuple[str, ...]
+    index: int, progress: Progress, missing: Iterable[range], batch: int, portion: float, keep: tuple[str, ...]
 ) -> Iterator[Job]:
-    """Jobs for the trials ``missing`` of a cell. Later jobs take more trials if the first ones were short."""
-    k = 0
-    while k < len(missing) and progress.failed < GIVE_UP:
-        each = progress.seconds / progress.done if progress.done else None
-        size = batch if each is None else max(batch, int(portion / max(each, 1e-9)))
-        stop = k + 1
-        while stop < min(len(missing), k + size) and missing[stop] == missing[stop - 1] + 1:
-            stop += 1
-        yield Job(index, progress.cell, range(missing[k], missing[stop - 1] + 1), keep)
-        k = stop
+    """Jobs for the trials ``missing`` of an arm. Later jobs take more trials if the first ones were short."""
+    for gap in missing:
+        start = gap.start
+        while start < gap.stop and progress.failed < GIVE_UP:
+            each = progress.seconds / progress.done if progress.done else None
+            size = batch if each is None else max(batch, int(portion / max(each, 1e-9)))
+            stop = min(gap.stop, start + size)
+            yield Job(index, progress.arm, range(start, stop), keep)
+            start = stop

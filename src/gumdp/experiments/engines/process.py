@@ -1,20 +1,25 @@
 """Worker processes for what needs the interpreter or compiles for long: told by pipe, replaced when they die.
 
-``python -m gumdp.experiments.engines.process`` is the other end. A worker ends when its pipe does, so that it never
-outlives the run that started it.
+``python -P -m gumdp.experiments.engines.process`` is the other end: nothing is imported from the current folder, and
+an experiment's modules come from the folders in which the run found them. A worker ends when its pipe does, so that it
+never outlives the run that started it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pickle
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 from gumdp.experiments.engines.job import Done, Job, failed
+from gumdp.experiments.plan.code import Code
+from gumdp.experiments.plan.version import package_bytes
 
 ATTEMPTS = 3  # a job is given to so many processes before its trials count as failed
 
@@ -22,8 +27,8 @@ ATTEMPTS = 3  # a job is given to so many processes before its trials count as f
 class WorkerProcess:
     """A process that does one job after another."""
 
-    def __init__(self, modules: tuple[str, ...] = ()) -> None:
-        self.modules = modules
+    def __init__(self, code: Code | None = None) -> None:
+        self.code = code or Code()
         self._process: subprocess.Popen[bytes] | None = None
         self._over = False
         self._lock = threading.Lock()  # between starting and ending, which come from different threads
@@ -65,14 +70,23 @@ class WorkerProcess:
             if self._over:
                 return None
             if self._process is None:
+                facts = {"modules": self.code.modules, "digest": self.code.digest(), "package": package_bytes()}
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", "gumdp.experiments.engines.process", *self.modules],
+                    [sys.executable, "-P", "-m", "gumdp.experiments.engines.process", json.dumps(facts)],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
-                    env={**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
+                    env={**os.environ, "PYTHONPATH": os.pathsep.join(_path()), "PYTHONSAFEPATH": "1"},
                     start_new_session=True,  # Ctrl-C is for the run, which then ends its workers
                 )
             return self._process
+
+
+def _path() -> list[str]:
+    """Where this process imports from, without the current folder, which nobody stated."""
+    here = os.path.realpath(os.getcwd())
+    path = [entry for entry in sys.path if entry and os.path.realpath(entry) != here]
+    home = str(Path(__file__).resolve().parents[3])  # of this package
+    return path if home in path else [*path, home]
 
 
 def _bury(process: subprocess.Popen[bytes]) -> int:
@@ -85,7 +99,7 @@ def _bury(process: subprocess.Popen[bytes]) -> int:
     return code
 
 
-def serve(modules: list[str]) -> None:
+def serve(facts: dict[str, Any]) -> None:
     """Do jobs from standard input until it ends."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what an objective prints must not come between the answers
@@ -93,14 +107,31 @@ def serve(modules: list[str]) -> None:
 
     import numpy as np
 
-    from gumdp.experiments.engines.work import BuildCache, perform
-    from gumdp.experiments.plan.experiment import import_modules
+    from gumdp.experiments.engines.work import BuildCache, perform, sentence
 
-    import_modules(modules)
+    trouble = _trouble(facts)
     build_cache, stop = BuildCache(), np.zeros(1, np.uint8)
     while True:
-        pickle.dump(perform(build_cache, requests.next(), stop), answers)
+        job = requests.next()
+        try:
+            done = perform(build_cache, job, stop) if trouble is None else failed(job, trouble)
+        except BaseException as error:  # what users wrote can raise anything
+            done = failed(job, sentence(error))
+        pickle.dump(done, answers)
         answers.flush()
+
+
+def _trouble(facts: dict[str, Any]) -> str | None:
+    """Why this process can't do the run's jobs: its code is not the run's."""
+    if package_bytes() != facts["package"]:
+        return "the files of gumdp were changed while the run was on; start it again."
+    code = Code(tuple((name, root) for name, root in facts["modules"]))
+    try:
+        code.load()
+        changed = code.digest() != facts["digest"]
+    except BaseException as error:
+        return str(error)
+    return "the experiment's modules were changed while the run was on; start it again." if changed else None
 
 
 class _Requests:
@@ -131,4 +162,4 @@ class _Requests:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1:])
+    serve(json.loads(sys.argv[1]))

@@ -1,4 +1,4 @@
-"""Playing trials of a cell in this process: the same on a thread, in a worker process and on a cluster."""
+"""Playing trials of an arm in this process: the same on a thread, in a worker process and on a cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gumdp.experiments.engines.job import Done, Job
-from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.plan.arm import Arm
 from gumdp.experiments.store.outcome import Outcome
 from gumdp.objectives.interpreted import InterpretedRecord
 from gumdp.policies.base import Planner
@@ -21,7 +21,7 @@ from gumdp.run.evaluate import play_trial
 from gumdp.seeding import streams
 
 BOUNDING = 3.0  # seconds for the lower bound of a problem
-BUILT = 32  # problems and planners kept for the next trials of the same cells
+BUILT = 32  # problems and planners kept for the next trials of the same arms
 
 
 class Slot:
@@ -34,7 +34,7 @@ class Slot:
 
 
 class BuildCache:
-    """Problems and planners as they are built, kept for the cells that share them."""
+    """Problems and planners as they are built, kept for the arms that share them."""
 
     def __init__(self) -> None:
         self._problems: OrderedDict[str, Slot] = OrderedDict()
@@ -42,21 +42,28 @@ class BuildCache:
         self._compiled: OrderedDict[str, Slot] = OrderedDict()
         self._lock = threading.Lock()
 
-    def problem(self, cell: Cell) -> Problem:
-        """The problem of ``cell``; cells of the same problem get the same one."""
-        problem: Problem = self._get(self._problems, cell.problem_label, cell.make_problem)
+    def problem(self, arm: Arm) -> Problem:
+        """The problem of ``arm``; arms of the same problem get the same one."""
+        problem: Problem = self._get(self._problems, arm.problem_key, arm.make_problem)
         return problem
 
-    def planner(self, cell: Cell) -> Planner:
-        """The planner of ``cell``, which may remember what it has solved."""
-        planner: Planner = self._get(self._planners, cell.planner_label, cell.make_planner)
+    def planner(self, arm: Arm) -> Planner:
+        """The planner of ``arm``, which may remember what it has solved."""
+        planner: Planner = self._get(self._planners, arm.planner_key, arm.make_planner)
         return planner
 
-    def compiled(self, cell: Cell) -> bool:
-        """Whether trials of ``cell`` run without the interpreter; if so all that they need is compiled now."""
-        problem, planner = self.problem(cell), self.planner(cell)
-        label = f"{cell.problem_label} · {cell.planner_label}"
-        return bool(self._get(self._compiled, label, lambda: prepare(problem, planner)))
+    def compiled(self, arm: Arm) -> bool:
+        """Whether trials of ``arm`` run without the interpreter; if so all that they need is compiled now."""
+        problem, planner = self.problem(arm), self.planner(arm)
+        key = f"{arm.problem_key} {arm.planner_key}"
+        return bool(self._get(self._compiled, key, lambda: prepare(problem, planner)))
+
+    def interpreted(self, arm: Arm) -> bool:
+        """Whether the objective of ``arm`` runs as plain Python, as far as can be told."""
+        try:
+            return _uses_interpreter(self.problem(arm).record)
+        except Exception:  # it is met again, and reported, by whoever does the job
+            return True
 
     def _get(self, kept: OrderedDict[str, Slot], key: str, make: Callable[[], Any]) -> Any:
         with self._lock:
@@ -91,9 +98,9 @@ def perform(build_cache: BuildCache, job: Job, stop: NDArray[np.uint8]) -> Done:
     """Do a job, whatever it is, on this thread."""
     if not job.trials:
         return _bound(build_cache, job)
-    problem, planner = build_cache.problem(job.cell), build_cache.planner(job.cell)
-    build_cache.compiled(job.cell)  # so that compiling does not count as playing
-    return Done(job, play(problem, planner, job.cell.seed, job.trials, stop, job.keep))
+    problem, planner = build_cache.problem(job.arm), build_cache.planner(job.arm)
+    build_cache.compiled(job.arm)  # so that compiling does not count as playing
+    return Done(job, play(problem, planner, job.arm.seed, job.trials, stop, job.keep))
 
 
 def play(
@@ -111,7 +118,7 @@ def play(
     if keep:
         try:
             return [_play_kept(problem, planner, seed, k, stop, keep) for k in trials]
-        except KeyboardInterrupt:
+        except _Stopped:
             return []
     began = time.perf_counter()
     try:
@@ -119,9 +126,7 @@ def play(
         values = planner.trials(problem, seeds, stop)
         if values is None:
             values = np.array([play_trial(problem, planner, pair, stop=stop).value for pair in seeds])
-    except KeyboardInterrupt:  # what a decision raises when ``stop`` is set
-        return []
-    except Exception as error:
+    except BaseException as error:  # an objective can raise anything, also what Ctrl-C raises; that comes elsewhere
         return _one_by_one(problem, planner, seed, trials, stop, error)
     if stop[0]:
         return []
@@ -137,14 +142,14 @@ def _one_by_one(
     seed: int,
     trials: Sequence[int],
     stop: NDArray[np.uint8],
-    error: Exception | None,
+    error: BaseException | None,
 ) -> list[Outcome]:
     """Play each trial alone, so that one that fails takes no other with it."""
     if stop[0]:
         return []
     if len(trials) > 1:
         return [outcome for k in trials for outcome in play(problem, planner, seed, [k], stop)]
-    return [Outcome(trials[0], float("nan"), 0.0, _sentence(error))]
+    return [Outcome(trials[0], float("nan"), 0.0, sentence(error))]
 
 
 def _play_kept(
@@ -153,10 +158,12 @@ def _play_kept(
     """Play a trial a decision at a time, and keep what is asked for."""
     try:
         trial = play_trial(problem, planner, streams(seed, first=k)[0], seed=seed, trial=k, stop=stop)
-    except Exception as error:
-        return Outcome(k, float("nan"), 0.0, _sentence(error))
+    except BaseException as error:
+        if stop[0]:
+            raise _Stopped from None
+        return Outcome(k, float("nan"), 0.0, sentence(error))
     if not np.isfinite(trial.value):
-        return Outcome(k, float("nan"), 0.0, _sentence(None))
+        return Outcome(k, float("nan"), 0.0, sentence(None))
     kept: dict[str, Any] = {"occupancy": trial.occupancy} if "occupancy" in keep else {}
     if "trajectory" in keep:
         kept |= {"states": np.asarray(trial.states), "actions": np.asarray(trial.actions)}
@@ -168,17 +175,22 @@ def _bound(build_cache: BuildCache, job: Job) -> Done:
     import gumdp
 
     try:
-        problem = build_cache.problem(job.cell)
+        problem = build_cache.problem(job.arm)
         began = time.perf_counter()
         found = gumdp.lower_bound(problem, time_limit=BOUNDING)
         spent = time.perf_counter() - began
-    except Exception as error:
+    except BaseException as error:
         return Done(job, error=f"{type(error).__name__}: {error}")
     finding = {"value": float(found.value), "method": found.method, "level": float(found.level), "seconds": spent}
     return Done(job, finding=finding)
 
 
-def _sentence(error: Exception | None) -> str:
+class _Stopped(Exception):
+    """The run is over; the trial is not."""
+
+
+def sentence(error: BaseException | None) -> str:
+    """Why a trial has no value."""
     if error is None:
         return "the objective is not finite."
     return f"{type(error).__name__}: {error}" if type(error).__module__ == "builtins" else str(error)

@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.plan.arm import Arm
 
 STEP = 10e-9  # seconds that a simulated step of a search takes, tree included: 7 to 12 ns on the paper's settings
 PLAY = 50e-9  # seconds that a real step takes without a search
 COMPILE = 5.0  # seconds for each new combination of world, objective and planner
 
 
-def trial_seconds(cell: Cell) -> float:
-    """About how long one trial of ``cell`` takes on one core.
+def trial_seconds(arm: Arm) -> float:
+    """About how long one trial of ``arm`` takes on one core.
 
     A search of n iterations at step t simulates the H - t steps that are left: n·H²/2 steps in all.
     """
     from gumdp.search.planner import MCTS
 
-    steps, planner = cell.make_problem().steps, cell.make_planner()
+    steps, planner = arm.make_problem().steps, arm.make_planner()
     if not isinstance(planner, MCTS):
         return PLAY * steps
     if planner.time_limit is not None:
@@ -27,11 +27,11 @@ def trial_seconds(cell: Cell) -> float:
     return STEP * (planner.iterations or 0) * steps * steps / 2
 
 
-def run_seconds(cells: Iterable[Cell], trials: int, workers: int | None = None) -> float:
-    """About how long ``trials`` of each of ``cells`` take on ``workers`` cores, compiling included."""
-    cells = list(cells)
-    kinds = {(cell.problem, cell.planner) for cell in cells}
-    return COMPILE * len(kinds) + sum(map(trial_seconds, cells)) * trials / (workers or os.cpu_count() or 1)
+def run_seconds(arms: Iterable[Arm], trials: int, workers: int | None = None) -> float:
+    """About how long ``trials`` of each of ``arms`` take on ``workers`` cores, compiling included."""
+    arms = list(arms)
+    kinds = {(arm.problem, arm.planner) for arm in arms}
+    return COMPILE * len(kinds) + sum(map(trial_seconds, arms)) * trials / (workers or os.cpu_count() or 1)
 
 
 def in_words(seconds: float) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gumdp.errors import GumdpError, check_int, check_type
-from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.plan.arm import Arm
+from gumdp.experiments.plan.code import Code, reached
+from gumdp.experiments.plan.version import full_version
+from gumdp.run import registry
+from gumdp.seeding import BITS
 from gumdp.zoo.registry import find
 
 KEEP = ("occupancy", "trajectory")
@@ -17,11 +20,11 @@ KEEP = ("occupancy", "trajectory")
 
 @dataclass(frozen=True)
 class Experiment:
-    """A plan of cells, each with the same number of trials.
+    """A plan of arms, each with the same number of trials.
 
     Args:
-        cells: what is played.
-        trials: of each cell.
+        arms: what is played.
+        trials: of each arm.
         name: what tables and folders are called.
         keep: ``"occupancy"`` and ``"trajectory"`` are stored with each trial on request; this plays the trials a
             decision at a time, which is slower and gives the same values.
@@ -31,13 +34,14 @@ class Experiment:
         baseline: the planner that the others are compared with: a name, or a mapping of its ``name`` and options; the
             first one by default.
         candidates: the planners that are compared with it, in the same way; all others by default.
+        code: those modules with where they are; found from ``modules`` if not given.
 
     >>> plan = Experiment.grid(["m1-entropy", "m2-imitation"], ["random", {"name": "mcts", "iterations": [10, 20]}])
-    >>> len(plan.cells)
+    >>> len(plan.arms)
     6
     """
 
-    cells: tuple[Cell, ...]
+    arms: tuple[Arm, ...]
     trials: int = 10
     name: str = "experiment"
     keep: tuple[str, ...] = ()
@@ -46,21 +50,24 @@ class Experiment:
     text: str = ""
     baseline: str | Mapping[str, Any] | None = None
     candidates: tuple[str | Mapping[str, Any], ...] | None = None
+    code: Code | None = None
 
     def __post_init__(self) -> None:
-        check_int("trials", self.trials, 1)
-        if not self.cells:
-            raise GumdpError("an experiment needs at least one cell: name at least one problem and one planner.")
+        check_int("trials", self.trials, 1, BITS)
+        if not self.arms:
+            raise GumdpError("an experiment needs at least one arm: name at least one problem and one planner.")
         for what in self.keep:
             if what not in KEEP:
                 raise GumdpError(f"keep must hold words out of {', '.join(KEEP)}, not {what!r}.")
-        object.__setattr__(self, "cells", tuple({cell.digest: cell for cell in self.cells}.values()))
+        object.__setattr__(self, "arms", tuple({arm.digest: arm for arm in self.arms}.values()))
         check_type("title", self.title, str)
         check_type("text", self.text, str)
         for what, given in [("baseline", self.baseline), *(("candidate", one) for one in self.candidates or ())]:
-            if given is not None and not any(_is(cell, *named(what, given)) for cell in self.cells):
-                planners = ", ".join(dict.fromkeys(cell.planner_label for cell in self.cells))
+            if given is not None and not any(_is(arm, *named(what, given)) for arm in self.arms):
+                planners = ", ".join(dict.fromkeys(arm.planner_label for arm in self.arms))
                 raise GumdpError(f"the {what} must be a planner of the experiment, one of {planners}, not {given!r}.")
+        if self.code is None:
+            object.__setattr__(self, "code", Code.named(self.modules))
 
     def study(self) -> dict[str, Any]:
         """What the report should know: kept with the results, so that it needs neither this plan nor its modules."""
@@ -73,9 +80,23 @@ class Experiment:
             "text": self.text,
             "baseline": None if self.baseline is None else compared(self.baseline),
             "candidates": None if self.candidates is None else list(map(compared, self.candidates)),
-            "problems": {cell.problem: find(cell.problem).summary for cell in self.cells},
-            "planners": list(dict.fromkeys(cell.planner for cell in self.cells)),
+            "problems": {arm.problem: find(arm.problem).summary for arm in self.arms},
+            "planners": list(dict.fromkeys(arm.planner for arm in self.arms)),
         }
+
+    @property
+    def version(self) -> str:
+        """Under what its trials are stored: the package's version, and a digest of the user's code, if there is some.
+
+        That is the modules that it names, with all that these import of the user's own, and those in which the
+        problems and planners of its arms were written.
+        """
+        assert self.code is not None
+        planners = {entry.name: entry.build for entry in registry.entries()}
+        builders = [find(arm.problem).build for arm in self.arms] + [planners[arm.planner] for arm in self.arms]
+        named = {name for name, _ in self.code.modules}
+        others = [builder for builder in builders if getattr(builder, "__module__", "") not in named]
+        return full_version(self.code.digest(), reached(others))
 
     @classmethod
     def grid(
@@ -90,27 +111,18 @@ class Experiment:
         A problem or a planner is a name, or a mapping of its ``name`` and its options; an option given as a list
         makes one of each.
         """
-        import_modules(options.get("modules", ()))
-        worlds = [one for given in problems for one in problem_variants(given)]
-        actors = [one for given in planners for one in planner_variants(given)]
-        cells = tuple(
-            Cell(problem, planner, problem_options, planner_options, seed)
-            for (problem, problem_options), (planner, planner_options), seed in itertools.product(worlds, actors, seeds)
+        options.setdefault("code", Code.named(options.get("modules", ())))
+        rows = [one for given in problems for one in problem_variants(given)]
+        columns = [one for given in planners for one in planner_variants(given)]
+        arms = tuple(
+            Arm(problem, planner, problem_options, planner_options, seed)
+            for (problem, problem_options), (planner, planner_options), seed in itertools.product(rows, columns, seeds)
         )
-        return cls(cells, **options)
+        return cls(arms, **options)
 
 
-def _is(cell: Cell, planner: str, options: Mapping[str, Any]) -> bool:
-    return cell.planner == planner and all(cell.planner_options.get(k) == v for k, v in options.items())
-
-
-def import_modules(modules: Iterable[str]) -> None:
-    """Import the modules that register an experiment's own problems."""
-    for module in modules:
-        try:
-            importlib.import_module(module)
-        except Exception as error:  # what a user wrote can fail in any way at all
-            raise GumdpError(f"the module {module!r} can't be imported: {type(error).__name__}: {error}") from error
+def _is(arm: Arm, planner: str, options: Mapping[str, Any]) -> bool:
+    return arm.planner == planner and all(arm.planner_options.get(k) == v for k, v in options.items())
 
 
 def problem_variants(given: str | Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -127,13 +139,12 @@ def problem_variants(given: str | Mapping[str, Any]) -> list[tuple[str, dict[str
     single = {
         k: [v] if k in lists and not any(isinstance(x, list | tuple) for x in v) else v for k, v in options.items()
     }
-    return [(name, one) for one in _variants(single)]
+    return list_variants(name, single)
 
 
 def planner_variants(given: str | Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """The (name, options) that a planner of a grid stands for."""
-    name, options = named("planner", given)
-    return [(name, one) for one in _variants(options)]
+    return list_variants(*named("planner", given))
 
 
 def named(what: str, given: str | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -145,6 +156,7 @@ def named(what: str, given: str | Mapping[str, Any]) -> tuple[str, dict[str, Any
     return given["name"], {k: v for k, v in given.items() if k != "name"}
 
 
-def _variants(options: Mapping[str, Any]) -> list[dict[str, Any]]:
+def list_variants(name: str, options: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """One of each for every option that is given as a list."""
     choices = [[(k, x) for x in v] if isinstance(v, list | tuple) else [(k, v)] for k, v in options.items()]
-    return [dict(combination) for combination in itertools.product(*choices)]
+    return [(name, dict(combination)) for combination in itertools.product(*choices)]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gumdp.errors import GumdpError, one_of
-from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.plan.arm import Arm
 from gumdp.experiments.plan.experiment import Experiment
 from gumdp.zoo.registry import paper_settings
 
@@ -26,12 +26,12 @@ TEXT = "Single-trial planning: a controller acts once, and is scored by a functi
 def reproduction(
     settings: Sequence[str] | None = None, trials: int = 10, budgets: Sequence[int] = BUDGETS, seed: int = 0
 ) -> Experiment:
-    """The cells of the paper's table and figures, for the settings that are named or for all.
+    """The arms of the paper's table and figures, for the settings that are named or for all.
 
     The table is made of the largest budget, the curves of all.
 
     >>> plan = reproduction(["m1-entropy"], budgets=[10, 100])
-    >>> [cell.planner_label for cell in plan.cells][:4]
+    >>> [arm.planner_label for arm in plan.arms][:4]
     ['random', 'solver', 'mcts-paper(iterations=100)', 'mcts(iterations=100)']
     """
     chosen = choose(settings)
@@ -40,10 +40,8 @@ def reproduction(
         planners.append(("mcts-paper", {"iterations": budget}))
         if budget not in THINNED:
             planners.append(("mcts", {"iterations": budget}))
-    cells = [Cell(name, planner, SETTINGS[name], options, seed) for name in chosen for planner, options in planners]
-    return Experiment(
-        tuple(cells), trials, "paper", title=TITLE, text=TEXT, baseline="mcts-paper", candidates=("mcts",)
-    )
+    arms = [Arm(name, planner, SETTINGS[name], options, seed) for name in chosen for planner, options in planners]
+    return Experiment(tuple(arms), trials, "paper", title=TITLE, text=TEXT, baseline="mcts-paper", candidates=("mcts",))
 
 
 def choose(settings: Sequence[str] | None) -> list[str]:

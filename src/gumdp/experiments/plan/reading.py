@@ -3,7 +3,7 @@
 .. code-block:: toml
 
     name = "budgets"                 # of the folder: results/budgets
-    trials = 100                     # of each cell
+    trials = 100                     # of each arm
     seeds = [0]                      # or: seed = 0
     keep = ["occupancy"]             # also "trajectory"; nothing by default
     modules = ["my_problems"]        # Python files beside this one that register problems
@@ -26,45 +26,52 @@ A problem or planner without options can be written as its name: ``planners = ["
 from __future__ import annotations
 
 import re
-import sys
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gumdp.errors import GumdpError, check_int, unknown
-from gumdp.experiments.plan.arm import Cell, check_planner
+from gumdp.errors import GumdpError, check_int, show, unknown
+from gumdp.experiments.plan.arm import Arm, check_planner
+from gumdp.experiments.plan.code import Code
 from gumdp.experiments.plan.experiment import (
     KEEP,
     Experiment,
-    import_modules,
+    list_variants,
     named,
     planner_variants,
     problem_variants,
 )
 from gumdp.run import registry
-from gumdp.zoo.registry import find
+from gumdp.seeding import BITS
+from gumdp.zoo.registry import find, names
 
 ABOUT = ("title", "text", "baseline", "candidates")  # for the report
 KEYS = ("name", "trials", "seed", "seeds", "keep", "modules", *ABOUT, "problems", "planners")
 
 
-def read_experiment(path: str | Path, trials: int | None = None) -> Experiment:
-    """The experiment that a TOML file describes, with every name and option checked; ``trials`` overrides its own."""
+def read_experiment(path: str | Path, trials: int | None = None, *, run_modules: bool = True) -> Experiment:
+    """The experiment that a TOML file describes, with every name and option checked; ``trials`` overrides its own.
+
+    The modules that it names are imported, which runs the code in them. Without ``run_modules`` none is: problems and
+    planners that are not known without them are then taken as they are written.
+    """
     text = _text(Path(path))
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise GumdpError(_at_line(path, str(error))) from None
-    return _Reader(Path(path), text, table).experiment(trials)
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, lists in lists in lists
+        raise GumdpError(f"{path}: {' '.join(str(error).split(';')[0].split())}.") from None
+    return _Reader(Path(path), text, table, run_modules).experiment(trials)
 
 
 class _Reader:
     """A TOML file on the way to an experiment: what it says, and where it says it."""
 
-    def __init__(self, path: Path, text: str, table: dict[str, Any]) -> None:
-        self.path, self.lines, self.table = path, text.splitlines(), table
+    def __init__(self, path: Path, text: str, table: dict[str, Any], run_modules: bool = True) -> None:
+        self.path, self.lines, self.table, self.run_modules = path, text.splitlines(), table, run_modules
 
     def experiment(self, trials: int | None) -> Experiment:
         table = self.table
@@ -80,16 +87,14 @@ class _Reader:
             if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name) or name.startswith("."):
                 raise GumdpError(f"name must be a word of letters, digits, dots and dashes, not {name!r}.")
         with self.at("trials"):
-            count = check_int("trials", table.get("trials", 10), 1)
+            count = check_int("trials", table.get("trials", 10), 1, BITS)
         keep, modules = self.words("keep", KEEP), self.words("modules")
-        if modules and str(self.path.parent.resolve()) not in sys.path:
-            sys.path.insert(0, str(self.path.parent.resolve()))
         with self.at("modules"):
-            import_modules(modules)
-        cells = tuple(self.cells(self.seeds()))
+            code = Code.named(modules if self.run_modules else (), self.path.parent)
+        arms = tuple(self.arms(self.seeds()))
         about = self.about()
         with self.at(*about):
-            return Experiment(cells, trials or count, name, keep, modules, **about)
+            return Experiment(arms, trials or count, name, keep, modules, code=code, **about)
 
     def about(self) -> dict[str, Any]:
         """Title, text, baseline and candidates, where they are given."""
@@ -111,21 +116,31 @@ class _Reader:
                 raise GumdpError(f"{key} must be {'a list of whole numbers' if key == 'seeds' else 'a whole number'}.")
             return [check_int("seed", seed, 0) for seed in (given if isinstance(given, list) else [given])]
 
-    def cells(self, seeds: list[int]) -> Iterator[Cell]:
+    def arms(self, seeds: list[int]) -> Iterator[Arm]:
         problems, planners = self.entries("problems"), self.entries("planners")
         for i, given in enumerate(planners):
             for name, options in self.variants("planners", i, given):
                 with self.at(*options, name, section="planners", index=i):
-                    registry.make(name, **options)
+                    if self.known("planners", name):
+                        registry.make(name, **options)
         for i, given in enumerate(problems):
             for name, options in self.variants("problems", i, given):
                 with self.at(*options, name, section="problems", index=i):
-                    Cell(name, "random", options).make_problem()
+                    if self.known("problems", name):
+                        Arm(name, "random", options).make_problem()
                 for j, other in enumerate(planners):
                     for planner, planner_options in self.variants("planners", j, other):
+                        known = self.known("problems", name) and self.known("planners", planner)
                         for seed in seeds:
                             with self.at(*planner_options, planner, section="planners", index=j):
-                                yield Cell(name, planner, options, planner_options, seed)
+                                make = Arm if known else Arm.restored
+                                yield make(name, planner, options, planner_options, seed)
+
+    def known(self, key: str, name: str) -> bool:
+        """Whether a name stands for something; if all modules have run, one that doesn't is refused elsewhere."""
+        if self.run_modules or "modules" not in self.table:
+            return True
+        return name in (registry.names() if key == "planners" else names())
 
     def entries(self, key: str) -> list[Any]:
         given = self.table.get(key)
@@ -142,6 +157,8 @@ class _Reader:
         """The variants of an entry, with each option's name checked where it stands."""
         with self.at(key, section=key, index=index):
             name, options = named(key[:-1], given)
+        if not self.known(key, name):
+            return list_variants(name, options)
         with self.at(name, section=key, index=index):
             check_planner(name, {}) if key == "planners" else find(name)
         for option, value in options.items():
@@ -191,12 +208,16 @@ EXAMPLES = {"problems": "m1-entropy", "planners": "mcts"}
 
 def _text(path: Path) -> str:
     try:
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise GumdpError(f"{path} is not a file; name a TOML file.")
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise GumdpError(f"{path}: there is no such file.") from None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise GumdpError(f"{path} can't be read: {reason}.") from None
+        raise GumdpError(f"{show(str(path))} can't be read: {reason}.") from None
+    except ValueError:
+        raise GumdpError(f"{show(str(path))} can't be read: that is no name of a file.") from None
 
 
 def _at_line(path: str | Path, message: str) -> str:

@@ -1,83 +1,96 @@
 """A store that loses nothing: an SQLite file in the output folder, with one row a trial as soon as it ends.
 
-Rows are only ever added. A trial belongs to a cell, and a cell to a version of the code: what another version made
+Rows are only ever added. A trial belongs to an arm, and an arm to a version of the code: what another version made
 is kept beside it and never mixed in. A folder takes one run at a time; reading is always possible. The file is in
 write-ahead mode, so that a process can be killed at any moment: what it committed is there, what it did not is not.
+Every row has a checksum, which is verified when it is read.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
-from gumdp.errors import GumdpError
-from gumdp.experiments.plan.arm import Cell
-from gumdp.experiments.plan.version import version
-from gumdp.experiments.store.database import FILE, check_folder, connect, reason, take_lock
+from gumdp.errors import GumdpError, show
+from gumdp.experiments.plan.arm import Arm
+from gumdp.experiments.store.database import FILE, Watch, check_files, check_folder, connect, reason, take_lock
+from gumdp.experiments.store.layout import add_rows
 from gumdp.experiments.store.outcome import Outcome
-from gumdp.results import Array
+from gumdp.experiments.store.reader import COLUMNS as COLUMNS
+from gumdp.experiments.store.reader import Reader
+from gumdp.experiments.store.reader import StoredArm as StoredArm
 
-NOW = "strftime('%Y-%m-%dT%H:%M:%SZ', 'now')"
+LONGEST = 10_000  # letters of a message
+WATCHING = 0.25  # seconds between two looks at the files of a run
 
 
 class StoreError(Exception):
     """The store can't take more: what is in it stays."""
 
 
-@dataclass(frozen=True)
-class StoredCell:
-    """A cell of the store with what is known of its trials."""
-
-    cell: Cell
-    version: str
-    number: int  # of the cell in this store
-    trials: int
-    seconds: float  # of all its trials together
-    failures: int
-
-
-class Store:
+class Store(Reader):
     """The results in a folder. ``Store.open`` to add to them, ``Store.read`` to look at them."""
 
-    def __init__(self, folder: Path, connection: sqlite3.Connection, lock: sqlite3.Connection | None) -> None:
-        self.folder, self._connection, self._lock = folder, connection, lock
+    def __init__(
+        self, folder: Path, connection: sqlite3.Connection, lock: sqlite3.Connection | None, of: str | None = None
+    ) -> None:
+        super().__init__(folder, connection, of)
+        self._lock = lock
         self._numbers: dict[str, int] = {}
+        self._watch, self._looked = Watch(folder), 0.0
         self.run = 0
 
     # --- opening and closing ---
 
     @classmethod
-    def open(cls, folder: str | Path) -> Store:
-        """The store of ``folder``, made if need be, for one run alone until it is closed."""
+    def open(cls, folder: str | Path, of: str | None = None) -> Store:
+        """The store of ``folder``, made if need be, for one run alone until it is closed.
+
+        ``of`` is the version of the code, with that of the user's modules; the package's own if not given.
+        """
         folder = Path(folder)
         check_folder(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise GumdpError(f"the folder {folder} can't be made: {error.strerror}.") from None
+        except (OSError, ValueError) as error:
+            reasons = getattr(error, "strerror", None) or "that is no name of a folder"
+            raise GumdpError(f"the folder {show(str(folder))} can't be made: {reasons}.") from None
+        check_files(folder)
         lock = take_lock(folder)
+        store = None
         try:
-            connection = connect(folder / FILE)
+            store = cls(folder, connect(folder / FILE), lock, of)
+            store.look_through()
+            store._alone = True
         except BaseException:
-            lock.close()
+            store.close() if store is not None else lock.close()
             raise
-        return cls(folder, connection, lock)
+        store._watch.trouble()
+        return store
 
     @classmethod
     def read(cls, folder: str | Path) -> Store:
         """The store of ``folder``, to look at, also while a run adds to it."""
         folder = Path(folder)
+        check_files(folder)
         if not (folder / FILE).is_file():
             raise GumdpError(f"{folder} holds no results: there is no {FILE} in it.")
-        return cls(folder, connect(folder / FILE, reading=True), None)
+        store = cls(folder, connect(folder / FILE, reading=True), None)
+        try:
+            store.look_through()
+        except BaseException:
+            store.close()
+            raise
+        return store
 
     def close(self) -> None:
         """Let go of the folder."""
@@ -99,67 +112,89 @@ class Store:
     def begin(self, engine: str, machine: dict[str, Any], command: str) -> int:
         """Note that a run begins; what is added from now on is noted as its."""
         with self._transaction() as db:
-            row = (version(), engine, json.dumps(machine), command)
-            cursor = db.execute(
-                f"INSERT INTO runs (started, version, engine, machine, command) VALUES ({NOW}, ?, ?, ?, ?)", row
-            )
-        self.run = int(cursor.lastrowid or 0)
+            (last,) = db.execute("SELECT COALESCE(MAX(run), 0) FROM runs").fetchone()
+            row = (last + 1, _now(), self.version, engine, json.dumps(machine), _clean(command))
+            add_rows(db, "runs", [row])
+        self.run = int(last) + 1
         return self.run
 
     def end(self, status: str, seconds: float) -> None:
         """Note how the run ended."""
         with self._transaction() as db:
-            db.execute(f"INSERT INTO endings VALUES (?, {NOW}, ?, ?)", (self.run, status, seconds))
+            add_rows(db, "endings", [(self.run, _now(), _clean(status), _real(seconds))])
 
-    def add(self, cell: Cell, outcomes: Iterable[Outcome]) -> None:
-        """Add trials that ended, all of them or none. A trial that is there already stays as it is."""
+    def add(self, arm: Arm, outcomes: Iterable[Outcome]) -> list[int]:
+        """Add trials that ended, all of them or none. A trial that is there already stays as it is.
+
+        What a trial left behind is added to one that is there already, if it has the same value; the numbers of those
+        that have another are returned, and nothing is added to them.
+        """
+        now, other = _now(), []
         with self._transaction() as db:
-            number = self._number(cell)
+            number = self._number(arm)
+            trials, details, failures = [], [], []
             for o in outcomes:
-                if o.error is not None:
-                    row = (number, o.trial, o.error, self.run)
-                    db.execute(f"INSERT INTO failures VALUES (?, ?, ?, {NOW}, ?)", row)
+                if o.error is not None or not math.isfinite(o.value):
+                    failures.append((number, o.trial, _clean(o.error or "its value is not finite."), now, self.run))
                     continue
-                values = (number, o.trial, o.value, o.seconds, self.run)
-                db.execute(f"INSERT OR IGNORE INTO trials VALUES (?, ?, ?, ?, {NOW}, ?)", values)
+                trials.append((number, o.trial, _real(o.value), _real(o.seconds), now, self.run))
+                if o.kept and not self._agrees(number, o):
+                    other.append(o.trial)
+                    continue
                 for what, array in o.kept.items():
                     shape, kind = json.dumps(array.shape), array.dtype.str
-                    details = (number, o.trial, what, shape, kind, np.ascontiguousarray(array).tobytes())
-                    db.execute("INSERT OR IGNORE INTO details VALUES (?, ?, ?, ?, ?, ?)", details)
+                    details.append((number, o.trial, what, shape, kind, np.ascontiguousarray(array).tobytes()))
+            add_rows(db, "failures", failures)
+            add_rows(db, "trials", trials, number)
+            add_rows(db, "details", details, number)
+        return other
 
-    def note(self, what: str, digest: str, data: dict[str, Any]) -> None:
+    def _agrees(self, number: int, outcome: Outcome) -> bool:
+        """Whether a trial is new, or is there with the same value."""
+        query = "SELECT value FROM trials WHERE arm = ? AND trial = ?"
+        row = self._connection.execute(query, (number, outcome.trial)).fetchone()
+        return row is None or row[0] == _real(outcome.value)
+
+    def note(self, what: str, key: str, data: Mapping[str, Any]) -> None:
         """Add a finding, such as a bound of a problem, unless this version has found it already."""
         with self._transaction() as db:
-            row = (what, digest, version(), json.dumps(data), self.run)
-            db.execute("INSERT OR IGNORE INTO findings VALUES (?, ?, ?, ?, ?)", row)
+            add_rows(db, "findings", [(what, key, self.version, json.dumps(data), self.run)])
 
-    def _number(self, cell: Cell) -> int:
-        digest = cell.digest
+    def check(self) -> None:
+        """Raise a ``StoreError`` if the files of this run were deleted, moved, replaced or cut off."""
+        now = time.monotonic()
+        if now - self._looked < WATCHING:
+            return
+        self._looked = now
+        if trouble := self._watch.trouble():
+            raise StoreError(f"{trouble}, while the run was on. It stops: what ends now would be lost.")
+
+    def _number(self, arm: Arm) -> int:
+        digest = arm.digest
         if digest not in self._numbers:
-            facts = cell.plain()
-            row = (
-                digest, version(), cell.problem, json.dumps(facts["problem_options"]), cell.planner,
-                json.dumps(facts["planner_options"]), str(cell.seed),
-            )  # fmt: skip
-            columns = "digest, version, problem, problem_options, planner, planner_options, seed"
-            self._connection.execute(f"INSERT OR IGNORE INTO cells ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-            found = self._connection.execute(
-                "SELECT cell FROM cells WHERE digest = ? AND version = ?", (digest, version())
-            )
-            self._numbers[digest] = int(found.fetchone()[0])
+            db, key = self._connection, (digest, self.version)
+            found = self._find(arm)
+            if found is None:
+                (last,) = db.execute("SELECT COALESCE(MAX(arm), 0) FROM arms").fetchone()
+                found = (last + 1,)
+                facts = arm.plain()
+                options = json.dumps(facts["problem_options"]), json.dumps(facts["planner_options"])
+                row = (arm.problem, options[0], arm.planner, options[1], str(arm.seed), json.dumps(arm.identity))
+                add_rows(db, "arms", [(*found, *key, *row)])
+            self._numbers[digest] = self._known[key] = int(found[0])
         return self._numbers[digest]
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """All of it or nothing; what goes wrong is said in a sentence."""
         db = self._connection
-        known = dict(self._numbers)
+        known = dict(self._numbers), dict(self._known)
         try:
             db.execute("BEGIN IMMEDIATE")
             yield db
             db.execute("COMMIT")
         except BaseException as error:
-            self._numbers = known
+            self._numbers, self._known = known
             if db.in_transaction:
                 db.execute("ROLLBACK")
             if isinstance(error, sqlite3.Error):
@@ -168,79 +203,15 @@ class Store:
                 ) from error
             raise
 
-    # --- looking ---
 
-    def done(self, cell: Cell) -> set[int]:
-        """The numbers of the trials of ``cell`` that this version of the code has made."""
-        query = "SELECT trial FROM trials JOIN cells USING (cell) WHERE digest = ? AND version = ?"
-        return {row[0] for row in self._connection.execute(query, (cell.digest, version()))}
-
-    def versions(self) -> list[str]:
-        """The versions whose trials are here, the one that began last first."""
-        query = "SELECT version FROM runs GROUP BY version ORDER BY MAX(run) DESC"
-        return [row[0] for row in self._connection.execute(query)]
-
-    def cells(self, of: str | None = None) -> list[StoredCell]:
-        """The cells made by the version ``of``, or by all, in the order in which they were begun."""
-        query = """
-            SELECT cells.*, (SELECT COUNT(*) FROM trials t WHERE t.cell = cells.cell),
-                (SELECT COALESCE(SUM(seconds), 0) FROM trials t WHERE t.cell = cells.cell),
-                (SELECT COUNT(DISTINCT trial) FROM failures f WHERE f.cell = cells.cell
-                    AND NOT EXISTS (SELECT 1 FROM trials t WHERE t.cell = f.cell AND t.trial = f.trial))
-            FROM cells WHERE version = COALESCE(?, version) ORDER BY cell"""
-        return [_stored(row) for row in self._connection.execute(query, (of,))]
-
-    def values(self, stored: StoredCell) -> Array:
-        """The values of the trials 0, 1, … of a cell, as far as they are there without a gap or not."""
-        query = "SELECT value FROM trials WHERE cell = ? ORDER BY trial"
-        return np.array([row[0] for row in self._connection.execute(query, (stored.number,))], dtype=np.float64)
-
-    def numbered(self, stored: StoredCell) -> dict[int, float]:
-        """Trial numbers with their values, for comparisons trial by trial."""
-        query = "SELECT trial, value FROM trials WHERE cell = ? ORDER BY trial"
-        return dict(self._connection.execute(query, (stored.number,)).fetchall())
-
-    def kept(self, stored: StoredCell, trial: int, what: str) -> Array | None:
-        """The ``occupancy`` [S, A], the ``actions`` [T] or the ``states`` of a trial, where they were kept."""
-        query = "SELECT shape, kind, data FROM details WHERE cell = ? AND trial = ? AND what = ?"
-        row = self._connection.execute(query, (stored.number, trial, what)).fetchone()
-        return None if row is None else np.frombuffer(row[2], dtype=row[1]).reshape(json.loads(row[0]))
-
-    def finding(self, what: str, digest: str, of: str | None = None) -> dict[str, Any] | None:
-        """What was noted, by the version ``of`` or by the running one."""
-        query = "SELECT data FROM findings WHERE what = ? AND digest = ? AND version = ?"
-        row = self._connection.execute(query, (what, digest, of or version())).fetchone()
-        return None if row is None else json.loads(row[0])
-
-    def failures(self) -> list[tuple[StoredCell, int, str]]:
-        """Trials that failed and were not made since: (cell, trial, message)."""
-        by_number = {stored.number: stored for stored in self.cells()}
-        query = """SELECT cell, trial, MAX(message) FROM failures f WHERE NOT EXISTS
-            (SELECT 1 FROM trials t WHERE t.cell = f.cell AND t.trial = f.trial) GROUP BY cell, trial"""
-        return [(by_number[n], trial, message) for n, trial, message in self._connection.execute(query)]
-
-    def runs(self) -> list[dict[str, Any]]:
-        """Every run into this folder: when, on what, how it ended."""
-        query = """SELECT run, started, version, engine, machine, command, ended, status, seconds
-            FROM runs LEFT JOIN endings USING (run) ORDER BY run"""
-        names = ("run", "started", "version", "engine", "machine", "command", "ended", "status", "seconds")
-        rows = [dict(zip(names, row, strict=True)) for row in self._connection.execute(query)]
-        return [{**row, "machine": json.loads(row["machine"])} for row in rows]
-
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Every trial, one after another: what exports write. See ``COLUMNS``."""
-        query = """SELECT problem, problem_options, planner, planner_options, seed, trial, value, seconds, ended,
-            version, digest FROM trials JOIN cells USING (cell) ORDER BY cell, trial"""
-        yield from self._connection.execute(query)
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-COLUMNS = (
-    "problem", "problem_options", "planner", "planner_options", "seed", "trial", "value", "seconds", "ended", "version",
-    "cell",
-)  # fmt: skip
+def _real(number: float) -> float:
+    return float(number) + 0.0  # SQLite has no zero below zero
 
 
-def _stored(row: tuple[Any, ...]) -> StoredCell:
-    number, _, made, problem, problem_options, planner, planner_options, seed, trials, seconds, failures = row
-    cell = Cell.restored(problem, planner, json.loads(problem_options), json.loads(planner_options), int(seed))
-    return StoredCell(cell, made, number, trials, seconds, failures)
+def _clean(text: str) -> str:
+    """``text`` as a file can hold it: no half letters, no end."""
+    return text[:LONGEST].replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()
