@@ -12,7 +12,7 @@ from rich.console import Console, Group
 import gumdp
 from gumdp.cli.main import main
 from gumdp.experiments.engines.job import Progress
-from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.plan.arm import Arm
 from gumdp.experiments.plan.paper import BUDGETS, SETTINGS, THINNED, choose, reproduction
 from gumdp.experiments.store.outcome import Outcome
 from gumdp.experiments.store.store import Store
@@ -126,7 +126,7 @@ def test_seeds_are_put_together_and_budgets_make_a_curve(tmp_path: Path) -> None
         store.begin("local", {}, "test")
         for seed in (0, 1):
             for budget in (100, 10):
-                cell = Cell("m1-entropy", "mcts", {}, {"iterations": budget}, seed)
+                cell = Arm("m1-entropy", "mcts", {}, {"iterations": budget}, seed)
                 store.add(cell, [Outcome(k, float(10 * seed + k), 1.0) for k in range(3)])
     (section,) = read_story(tmp_path).sections
     (line,) = section.lines
@@ -208,8 +208,8 @@ def test_a_report_is_files_of_every_kind(tmp_path: Path) -> None:
 def test_a_report_of_other_experiments_needs_no_paper(tmp_path: Path) -> None:
     with Store.open(tmp_path) as store:
         store.begin("local", {}, "test")
-        store.add(Cell("subset-sum", "greedy"), [Outcome(0, 0.5, 1.0)])
-        store.add(Cell("subset-sum", "random"), [Outcome(0, float("nan"), 0.0, "boom"), Outcome(1, 2.0, 0.1)])
+        store.add(Arm("subset-sum", "greedy"), [Outcome(0, 0.5, 1.0)])
+        store.add(Arm("subset-sum", "random"), [Outcome(0, float("nan"), 0.0, "boom"), Outcome(1, 2.0, 0.1)])
     story = read_story(tmp_path)
     assert [sheet.name for sheet in sheets(story)] == ["means", "times"]  # one common trial is nothing to compare
     text = write_report(tmp_path).read_text()
@@ -285,7 +285,7 @@ class Doing:
 
 
 def progressed() -> Progress:
-    cell = Progress(Cell("subset-sum", "random", {"numbers": [1, 2]}), 3)
+    cell = Progress(Arm("subset-sum", "random", {"numbers": [1, 2]}), 3)
     cell.add([Outcome(0, 1.0, 0.1), Outcome(1, 2.0, 0.1)])
     return cell
 
