@@ -8,7 +8,7 @@ import pytest
 
 import gumdp
 from gumdp import GumdpError
-from gumdp.models.gymnasium.adapter import newest
+from gumdp.models.gymnasium.opening import newest
 from gumdp.occupancy import empirical_occupancy
 
 TABLES = ["FrozenLake-v1", "FrozenLake8x8-v1", newest("CliffWalking"), newest("Taxi")]

@@ -13,8 +13,9 @@ from gumdp.errors import GumdpError, check_int
 from gumdp.jit.callback import original_errors
 from gumdp.models.base import Model
 from gumdp.models.bins import Bins
-from gumdp.models.gymnasium.adapter import actions_of, open_environment, read_number, title
+from gumdp.models.gymnasium.adapter import read_number
 from gumdp.models.gymnasium.observations import Cells, cells_for
+from gumdp.models.gymnasium.opening import actions_of, open_environment, title
 from gumdp.models.gymnasium.table import names_of
 from gumdp.models.sampling import wander
 

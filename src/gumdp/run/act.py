@@ -12,8 +12,10 @@ from gumdp.errors import GumdpError, check_int, unknown
 from gumdp.jit.callback import original_errors
 from gumdp.models.base import Model
 from gumdp.models.compiled import next_state
-from gumdp.models.gymnasium.adapter import actions_of, open_environment, read_number, title
+from gumdp.models.gymnasium.adapter import read_number
 from gumdp.models.gymnasium.classic import read_state, twin_of
+from gumdp.models.gymnasium.clone import Clone
+from gumdp.models.gymnasium.opening import actions_of, open_environment, title
 from gumdp.models.source import Source, observation_is_state
 from gumdp.models.tabular import Tabular
 from gumdp.policies.base import Planner
@@ -61,6 +63,7 @@ def play(
         raise unknown("at_limit", at_limit, AT_LIMIT)
     ours = isinstance(env, str)
     env = open_environment(env, **({"max_episode_steps": problem.horizon} if ours else {}))
+    env = problem.model.record(env) if isinstance(problem.model, Clone) else env
     try:
         seeds = streams(seed, first=check_int("trial", trial, 0))[0]
         run = _Run(env, problem, planner, seeds, at_limit, bool(frames))

@@ -16,7 +16,7 @@ COMMON = {"discount": DISCOUNT, "horizon": HORIZON, "terminal": "table"}
 
 def explore(name: str, discount: float, horizon: int, terminal: str) -> Problem:
     """Take every (state, action) pair of an environment evenly."""
-    from gumdp.models.gymnasium.adapter import newest
+    from gumdp.models.gymnasium.opening import newest
 
     model = gumdp.from_gymnasium(newest(name), terminal=terminal)
     return gumdp.Problem(model, gumdp.normalized(gumdp.Entropy()), discount, horizon)
@@ -24,7 +24,7 @@ def explore(name: str, discount: float, horizon: int, terminal: str) -> Problem:
 
 def imitate(name: str, target: str, discount: float, horizon: int, terminal: str) -> Problem:
     """Spend time in an environment as the shipped target does: see ``gumdp.zoo.targets``."""
-    from gumdp.models.gymnasium.adapter import newest
+    from gumdp.models.gymnasium.opening import newest
     from gumdp.zoo import targets
 
     objective = gumdp.normalized(gumdp.Imitation(targets.target(name.lower(), target)))
