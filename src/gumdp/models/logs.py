@@ -14,7 +14,7 @@ from gumdp.jit.callback import original_errors
 from gumdp.models.base import Model
 from gumdp.models.bins import Bins
 from gumdp.models.gymnasium.adapter import read_number
-from gumdp.models.gymnasium.observations import Cells, cells_for
+from gumdp.models.gymnasium.observations import Cells, cells_for, flat
 from gumdp.models.gymnasium.opening import actions_of, open_environment, title
 from gumdp.models.gymnasium.table import names_of
 from gumdp.models.sampling import wander
@@ -123,7 +123,7 @@ def from_minari(dataset: Any, bins: Bins | None, index: Any, cells: int | None) 
     for episode in dataset.iterate_episodes():
         seen = _each(episode.observations, len(episode) + 1)
         if numbering.bins is not None:
-            outside += numbering.bins.outside(np.array([np.ravel(x) for x in seen], dtype=np.float64))
+            outside += numbering.bins.outside(np.array([flat(space, x) for x in seen]))
         line = np.array([numbering.number(x, None) for x in seen], dtype=np.int64)
         actions = np.asarray(episode.actions, dtype=np.int64).ravel() - commands[0]
         rows.append((line[:-1], actions, line[1:], np.asarray(episode.terminations, bool)))
@@ -182,7 +182,7 @@ def from_environment(env: Any, walk: Walk, numbering: Cells) -> Log:
         steps += 1
         state = -1 if truncated or steps == walk.limit or (terminated and walk.terminal != "continue") else after
     s, a, t, over = (np.array(x) for x in zip(*rows, strict=True))
-    outside = 0 if numbering.bins is None else numbering.bins.outside([np.ravel(x) for x in seen])
+    outside = 0 if numbering.bins is None else numbering.bins.outside([flat(env.observation_space, x) for x in seen])
     known = names_of(env.unwrapped) if numbering.count == getattr(env.observation_space, "n", None) else {}
     return Log(
         s, a, t, over.astype(bool), np.array(starts), (numbering.count, len(commands)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ def from_gymnasium(
     method: str | None = None,
     terminal: str | None = None,
     start: ArrayLike | None = None,
-    bins: Bins | int | Sequence[int] | None = None,
+    bins: Bins | int | Sequence[int] | Mapping[Any, Any] | None = None,
     torques: int | ArrayLike = 5,
     index: Callable[..., int] | None = None,
     cells: int | None = None,
@@ -54,8 +54,9 @@ def from_gymnasium(
             ``"table"`` (or ``"continue"``) whatever the environment's own dynamics say, ``"absorb"`` the same
             state forever, ``"restart"`` a new start state.
         start: the distribution of start states [S], for a table without one.
-        bins: how continuous observations are divided into cells for the occupancy: ``Bins``, or so many equal bins
-            in each dimension. The dynamics stay continuous.
+        bins: how observations are divided into cells for the occupancy: ``Bins``, so many equal bins in each dimension,
+            or ``{name or number: count}`` for some of them (``(count, low, high)`` for one without bounds of its own).
+            The dynamics stay continuous.
         torques: Pendulum's actions: so many torques between its extremes, or a list of them.
         index, cells: for a clone, ``index(observation)`` or ``index(observation, env)`` is the cell, 0 … cells-1;
             needed where observations have no natural numbering.
@@ -76,8 +77,10 @@ def from_gymnasium(
         method = _choose(opened) if actions is None and save is None else "clone"
     if method == "table":
         return _table(opened, terminal or "continue", start)
-    divided = bins if isinstance(bins, Bins) or bins is None else Bins(bins)
+    divided = bins if isinstance(bins, (Bins, Mapping)) or bins is None else Bins(bins)
     if method == "simulator":
+        if isinstance(divided, Mapping):
+            raise GumdpError("from_gymnasium: bins for a compiled simulator must be Bins or counts for each dimension.")
         return _simulator(opened, terminal, divided, torques)
     commands = actions_of(opened, actions)
     numbering = cells_for(opened, title(opened), divided, index, cells)

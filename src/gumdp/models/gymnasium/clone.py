@@ -46,7 +46,6 @@ class Clone(Model):
         self.way = way.name  # copy, save or replay
         self.shape = (cells.count, len(way.commands))
         self.state_names, self.grid, self.axes = cells.names, cells.grid, cells.axes
-        self.bins = cells.bins
         self.action_names, self.available = None, None
 
     def _set_up(self) -> None:

@@ -69,7 +69,7 @@ def pack(env: Any) -> bytes:
     return buffer.getvalue()
 
 
-def _blank(kind: type) -> Any:
+def _blank(kind: Any) -> Any:
     return kind.__new__(kind)
 
 
