@@ -92,5 +92,5 @@ def test_an_image_asks_for_some_dimensions_or_a_function() -> None:
 )
 def test_an_observation_outside_its_space_is_named(space: Any, shown: Any) -> None:
     cells = cells_for(Shows(space), "it", None)
-    with pytest.raises(gumdp.GumdpError, match="it showed .* not in its observation space .*; give index="):
+    with pytest.raises(gumdp.GumdpError, match=r"it showed .* not in its observation space .*; give index="):
         cells.number(shown, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from gumdp.models.gymnasium.classic import simulate, twin_of
 from gumdp.models.gymnasium.clone import Clone
 from gumdp.models.gymnasium.examine import HORIZON, Verdict, examine, rehearse
 from gumdp.models.gymnasium.observations import Cells, cells_for
-from gumdp.models.gymnasium.opening import actions_of, changed_by, open_environment, title
+from gumdp.models.gymnasium.opening import actions_of, changed_by, open_environment, specification, title
 from gumdp.models.gymnasium.presets import preset_of
 from gumdp.models.gymnasium.table import from_table, names_of
 from gumdp.models.gymnasium.ways import Copy, Given, Maker, Replay, Way
@@ -132,6 +133,7 @@ def _table(env: Any, terminal: str, start: ArrayLike | None) -> Model:
         read=read_number,
         commands=commands,
         terminal=terminal,
+        spec=specification(env, wrapped=False),
     )
     return model
 
@@ -139,7 +141,10 @@ def _table(env: Any, terminal: str, start: ArrayLike | None) -> Model:
 def _simulator(env: Any, terminal: str | None, bins: Bins | None, torques: int | ArrayLike) -> Model:
     if (wrapper := changed_by(env)) is not None:
         raise GumdpError(f"from_gymnasium: the wrapper {wrapper} may change what a simulator of {title(env)} does.")
-    return simulate(env, title(env), terminal, bins, torques)
+    model = simulate(env, title(env), terminal, bins, torques)
+    assert model.source is not None
+    model.source = replace(model.source, spec=specification(env, wrapped=False))
+    return model
 
 
 def _clone(
@@ -160,6 +165,7 @@ def _clone(
         read=model.snapshot,
         commands=commands,
         terminal=terminal,
+        spec=specification(env, wrapped=True),
     )
     return model
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import difflib
 import importlib
 import itertools
@@ -41,20 +42,22 @@ MANY = 10_000  # actions to choose from
 
 
 def open_environment(env: Any, **options: Any) -> Any:
-    """The environment itself, made if ``env`` is an id or a function that makes one."""
+    """The environment itself, made if ``env`` is an id, a specification, or a function that makes one."""
     import gymnasium
+    from gymnasium.envs.registration import EnvSpec
     from gymnasium.error import DependencyNotInstalled, NameNotFound, NamespaceNotFound, VersionNotFound
 
-    if isinstance(env, str):
-        register_package(env)
+    if isinstance(env, (str, EnvSpec)):
+        if isinstance(env, str):
+            register_package(env)
         try:
             return gymnasium.make(env, **options)
         except (NameNotFound, NamespaceNotFound, VersionNotFound):
             raise _unknown_id(env) from None
         except DependencyNotInstalled as error:
-            raise GumdpError(f"gymnasium.make({env!r}) needs a package that is not installed: {error}") from error
+            raise GumdpError(f"gymnasium.make({show(env)}) needs a package that is not installed: {error}") from error
         except Exception as error:  # whatever the environment's constructor raises
-            raise GumdpError(f"gymnasium.make({env!r}) failed: {str(error) or repr(error)}") from error
+            raise GumdpError(f"gymnasium.make({show(env)}) failed: {str(error) or repr(error)}") from error
     if not isinstance(env, gymnasium.Env) and callable(env) and not isinstance(env, type(gymnasium)):
         made = env(**options)
         if not isinstance(made, gymnasium.Env):
@@ -147,6 +150,17 @@ def remake(env: Any) -> Any:
     with contextlib.suppress(Exception):  # no render_mode, perhaps
         return gymnasium.make(env.spec, disable_env_checker=True)
     return None
+
+
+def specification(env: Any, wrapped: bool) -> Any:
+    """How to make this environment again: its registration and options, and its wrappers if ``wrapped``; or None."""
+    spec = None
+    with contextlib.suppress(Exception):  # a wrapper that does not say how it was made
+        spec = env.spec if wrapped else env.unwrapped.spec
+    if spec is None:
+        return None
+    options = {name: value for name, value in spec.kwargs.items() if name != "render_mode"}
+    return dataclasses.replace(spec, kwargs=options)
 
 
 def actions_of(env: Any, given: Any = None) -> tuple[Any, ...]:
