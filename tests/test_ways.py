@@ -11,9 +11,9 @@ import pytest
 from gymnasium.utils import EzPickle
 
 import gumdp
+from gumdp.models.compiled import next_state, start_state
 from gumdp.models.gymnasium.chance import find
 from gumdp.models.gymnasium.copying import deep_copy
-from gumdp.policies.play import next_state, start_state
 
 Step = tuple[int, float, bool, bool, dict[str, Any]]
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import numpy as np
+
 from gumdp.errors import GumdpError, check_float, check_int, unknown
 from gumdp.exact.branch_and_bound import BranchAndBound
 from gumdp.exact.branch_planner import Branched
+from gumdp.exact.linear import least_total, linear_part
 from gumdp.exact.planner import LIMIT, Exact
+from gumdp.objectives.base import Array
+from gumdp.policies.fixed import Markov
 from gumdp.problem import Problem
 from gumdp.results import Solution
 
@@ -31,6 +36,7 @@ def solve_exact(
         method: ``"backward-induction"`` lists all (s, o, t) that can come about, merges equal ones, and values them
             from the last step to the first. Without discounting the order of a history does not matter, and the
             number of states grows with a power of the horizon; with it, as fast as the number of histories does.
+            Linear objectives are solved over (step, state) alone, whatever the horizon.
 
             ``"branch-and-bound"`` looks only at the states that bounds can't rule out: Jensen's bound from below for
             a convex objective (for any other its own ``bounds``), and from above the value of a policy that can be
@@ -68,6 +74,9 @@ def solve_exact(
 
 def _by_induction(problem: Problem, limit: int) -> Solution:
     began = time.perf_counter()
+    added = linear_part(problem.objective, problem.shape)
+    if added is not None:
+        return _by_totals(problem, *added, began)
     planner = Exact(limit)
     table = planner.solve(problem)
     sizes = table.sizes
@@ -77,6 +86,18 @@ def _by_induction(problem: Problem, limit: int) -> Solution:
         status=f"the optimum over all policies, from {sizes.sum():,} states of the occupancy MDP.",
         planner=planner,
         sizes=sizes,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _by_totals(problem: Problem, costs: Array, constant: float, began: float) -> Solution:
+    value, policy = least_total(problem, costs)
+    return Solution(
+        value=value + constant,
+        method="exact",
+        status="the optimum over all policies, by dynamic programming: costs that add up need no memory.",
+        planner=Markov(policy),
+        sizes=np.full(problem.steps, problem.shape[0]),
         seconds=time.perf_counter() - began,
     )
 
