@@ -14,6 +14,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from gumdp.errors import GumdpError, check_bool, check_float, check_int, unknown
+from gumdp.models.compiled import next_state, start_state
 from gumdp.models.simulator import Simulator
 from gumdp.problem import Problem
 from gumdp.registration import register
