@@ -25,7 +25,8 @@ MARK = "<!-- the table, by benchmarks/worlds.py -->"
 WORLDS: dict[str, tuple[str, ...]] = {  # what to install: ids that come with it
     "gymnasium": (
         "FrozenLake-v1", "FrozenLake8x8-v1", "Taxi-v4", "CliffWalking-v1", "Blackjack-v1", "CartPole-v1",
-        "MountainCar-v0", "Acrobot-v1", "Pendulum-v1", "MountainCarContinuous-v0", "tabular/Blackjack-v0", "tabular/CliffWalking-v0",
+        "MountainCar-v0", "Acrobot-v1", "Pendulum-v1",
+        "MountainCarContinuous-v0", "tabular/Blackjack-v0", "tabular/CliffWalking-v0",
         "phys2d/CartPole-v1", "phys2d/Pendulum-v0",
     ),
     "box2d": (
@@ -55,7 +56,8 @@ WORLDS: dict[str, tuple[str, ...]] = {  # what to install: ids that come with it
     "popgym": (
         "popgym-RepeatPreviousEasy-v0", "popgym-RepeatFirstEasy-v0", "popgym-CountRecallEasy-v0",
         "popgym-ConcentrationEasy-v0", "popgym-MineSweeperEasy-v0", "popgym-BattleshipEasy-v0",
-        "popgym-HigherLowerEasy-v0", "popgym-AutoencodeEasy-v0", "popgym-LabyrinthExploreEasy-v0", "popgym-MultiarmedBanditEasy-v0",
+        "popgym-HigherLowerEasy-v0", "popgym-AutoencodeEasy-v0",
+        "popgym-LabyrinthExploreEasy-v0", "popgym-MultiarmedBanditEasy-v0",
         "popgym-PositionOnlyCartPoleEasy-v0", "popgym-VelocityOnlyCartPoleEasy-v0",
     ),
     "flappy-bird-gymnasium": ("FlappyBird-v0",),
@@ -83,10 +85,14 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="ids or packages; all that are installed by default")
     parser.add_argument("--page", action="store_true", help=f"write the table into {PAGE.name}")
     parser.add_argument("--out", type=Path, help="write the rows as JSON, one a line, as they come")
+    parser.add_argument("--rows", type=Path, help="write the page of the rows in this file, and try nothing")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
         print("ROW", json.dumps(attempt(arguments.one)))
+        return
+    if arguments.rows:
+        write([json.loads(text) for text in arguments.rows.read_text(encoding="utf-8").splitlines()])
         return
     for name in COMPILING if not arguments.names else ("Blackjack-v1",):
         in_a_process(name, 10 * SECONDS)  # compiles once and for all what the others only load
@@ -103,8 +109,12 @@ def main() -> None:
                         file.write(json.dumps(rows[-1]) + "\n")
     print(summary(rows))
     if arguments.page:
-        head = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
-        PAGE.write_text(head + MARK + "\n\n" + table(rows), encoding="utf-8")
+        write(rows)
+
+
+def write(rows: list[dict[str, Any]]) -> None:
+    head = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
+    PAGE.write_text(head + MARK + "\n\n" + table(rows), encoding="utf-8")
 
 
 def in_a_process(name: str, limit: float = SECONDS) -> dict[str, Any]:
