@@ -134,6 +134,19 @@ class Global(Walk):
         return int(np.random.randint(3))  # noqa: NPY002
 
 
+class Worn(Uncopyable):
+    """A reset leaves something of what was before, from the third on."""
+
+    episodes = 0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[int, dict[str, Any]]:
+        self.episodes += 1
+        return super().reset(seed=seed)
+
+    def roll(self) -> int:
+        return int(self.episodes > 1)
+
+
 def hidden() -> Any:
     """A class whose generator nobody can find."""
     rolls: dict[int, Any] = {}
@@ -213,6 +226,16 @@ def test_what_offers_nothing_is_replayed() -> None:
     for _ in range(4):
         observation, *_ = env.step(1)
     assert step(model, model.snapshot(env, observation), 1).observation == 5
+
+
+def test_an_environment_that_wears_out_is_replayed_in_a_new_one_each_time() -> None:
+    model = gumdp.from_gymnasium(Worn)
+    assert model.way == "replay"
+    assert "a new environment each time" in str(model.source)
+    assert "no replay, as the same seed and the same actions do not" in str(model.source)
+    later = step(model, step(model, start(model), 1), 1)
+    assert step(model, start(model), 1).observation == 1
+    assert step(model, later, 1).observation == 3
 
 
 def test_a_replayed_environment_can_be_played() -> None:

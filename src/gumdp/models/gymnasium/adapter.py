@@ -20,11 +20,14 @@ from gumdp.models.gymnasium.observations import Cells, cells_for
 from gumdp.models.gymnasium.opening import actions_of, changed_by, open_environment, specification, title
 from gumdp.models.gymnasium.presets import preset_of
 from gumdp.models.gymnasium.table import from_table, names_of
-from gumdp.models.gymnasium.ways import Copy, Given, Maker, Replay, Way
+from gumdp.models.gymnasium.ways import Anew, Copy, Given, Maker, Replay, Way
 from gumdp.models.source import TERMINAL, Source
 
 SEED = 7  # of the test that a way back stands
-WORDS = {"copy": "copies", "save": "save and restore", "replay": "replay"}
+WORDS = {
+    "Copy": "copies", "Given": "save and restore", "Preset": "save and restore", "Arcade": "save and restore",
+    "Replay": "replay", "Anew": "replay in a new environment",
+}  # fmt: skip
 METHODS = ("table", "simulator", "clone", "copy", "save", "replay")
 
 
@@ -178,14 +181,16 @@ def _way_in(
     script = rehearse(stand, commands, SEED)
     refused: list[tuple[str, str]] = []
     parts = maker, commands, script.chance
-    ways = [Copy(*parts), preset_of(stand, *parts), Replay(*parts)] if own is None else [Given(*parts, *own)]
+    ways: list[Way | None] = [Copy(*parts), preset_of(stand, *parts), Replay(*parts), Anew(*parts)]
+    if own is not None:
+        ways = [Given(*parts, *own)]
     for way in ways:
         if way is None or method not in ("clone", way.name):
             continue
-        verdict = examine(way, stand, script)
+        verdict = examine(way, maker(), script)
         if not verdict.fault:
             return way, verdict, refused
-        refused.append((WORDS[way.name], verdict.fault))
+        refused.append((WORDS[type(way).__name__], verdict.fault))
     reasons = "; ".join(f"no {name}, as {fault}" for name, fault in refused) or "it offers no methods for its state"
     raise GumdpError(
         f"from_gymnasium: there is no way back into a state of {title(env)}: {reasons}. "

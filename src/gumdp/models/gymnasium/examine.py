@@ -161,6 +161,10 @@ def _examined(way: Way, live: Live, script: Script) -> Verdict:
     original = _go_on(way, live, script, seconds=steps)
     backs.append(_load(way, spare, saved))
     twice = _go_on(way, spare, script, seconds=steps)
+    if _compare(reference[before:], original) is not None:  # was it the other that moved it?
+        unsteady = unsteady or _compare(reference, _begin(way, live, script) + _go_on(way, live, script))
+        if unsteady and way.name == "replay":
+            return Verdict(f"the same seed and the same actions do not always lead to the same: {unsteady}")
     if not unsteady:
         for what, records in (
             ("the original moves when what was brought back is stepped, so that both share a simulator", original),

@@ -55,13 +55,13 @@ def cells_for(
     parts = dimensions(space)
     if parts is None:
         raise GumdpError(
-            f"from_gymnasium: the observations of {name}, {space}, have no natural numbering; give "
+            f"from_gymnasium: the observations of {name}, {told(space)}, have no natural numbering; give "
             "index=function(observation) or function(observation, env), and cells=how many there are."
         )
     what = "are continuous" if count is None else f"are {many([count])}, more than the {MOST:,} that can be counted"
     some = f"{{{parts[0].name!r}: 8}}" if parts else "{…}"
     raise GumdpError(
-        f"from_gymnasium: the observations of {name} {what}, {show(space)}; give bins=gumdp.Bins(…) to divide them, "
+        f"from_gymnasium: the observations of {name} {what}, {told(space)}; give bins=gumdp.Bins(…) to divide them, "
         f"bins={some} to divide some of their {len(parts)} dimensions, or index and cells."
     )
 
@@ -77,7 +77,7 @@ class _Natural:
             return number_in(self.space, observation)
         except (TypeError, ValueError, KeyError, IndexError):
             raise GumdpError(
-                f"{self.name} showed {show(observation)}, which is not in its observation space {show(self.space)}; "
+                f"{self.name} showed {show(observation)}, which is not in its observation space {told(self.space)}; "
                 "give index=function(observation), and cells=how many there are."
             ) from None
 
@@ -95,7 +95,7 @@ class _InBins:
 def _boxes(space: Any, bins: Bins | Mapping[Any, Any], name: str) -> Cells:
     parts = None if type(space).__name__ == "Discrete" else dimensions(space)
     if parts is None:
-        raise GumdpError(f"from_gymnasium: bins are for observations made of numbers, but {name} has {show(space)}.")
+        raise GumdpError(f"from_gymnasium: bins are for observations made of numbers, but {name} has {told(space)}.")
     if isinstance(bins, Mapping):
         bins = _some(parts, bins, name)
     low, high = np.array([p.low for p in parts]), np.array([p.high for p in parts])
@@ -185,6 +185,12 @@ def _ends(space: Any) -> tuple[Any, Any]:
         return space.low, space.high
     start = np.asarray(getattr(space, "start", 0))
     return start, start + (space.nvec if kind == "MultiDiscrete" else 2) - 1
+
+
+def told(space: Any) -> str:
+    """A space, as it goes into a sentence."""
+    text = " ".join(str(space).split())
+    return text if len(text) <= 100 else text[:97] + "…"
 
 
 def count_of(space: Any) -> int | None:

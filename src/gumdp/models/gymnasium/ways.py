@@ -80,6 +80,9 @@ class Live:
 
     def reset(self, way: Way, bits: int) -> Any:
         """Start an episode; return the observation."""
+        if way.anew:
+            self.env.close()
+            self.env = way.make()
         way.chance.seed_others(self.env, bits & way.mask)
         with way.chance.borrowed(bits & way.mask):
             self.observation, _ = self.env.reset(seed=bits & way.mask)
@@ -112,6 +115,7 @@ class Way:
     name = ""
     text = ""  # what the model is made of, in a sentence
     records = False  # whether it needs to know what happened since the reset
+    anew = False  # whether each episode needs a new environment
 
     def __init__(self, make: Callable[[], Any], commands: tuple[Any, ...], chance: Chance) -> None:
         self.make = make  # another environment of the kind
@@ -199,6 +203,13 @@ class Replay(Way):
         live.reset(self, saved.bits)
         for step in reversed(steps):
             live.step(self, step.action, step.bits)
+
+
+class Anew(Replay):
+    """As a replay, in a new environment each time: for one whose resets leave something of the last episode."""
+
+    text = "a new environment each time, reset with the same seed and played again up to a state to come back to it"
+    anew = True
 
 
 def recorded(past: Past | None) -> Past:
