@@ -332,3 +332,14 @@ def test_continuous_and_composite_actions_are_chosen_from() -> None:
         gumdp.from_gymnasium(lambda: env, actions=200)
     env.action_space = gymnasium.spaces.MultiDiscrete([2, 3])
     assert gumdp.from_gymnasium(lambda: env).shape[1] == 6
+
+
+def test_an_environment_that_always_fails_is_refused_with_its_own_words() -> None:
+    class Broken(Walk):
+        def step(self, action: int) -> Step:
+            raise RuntimeError("no power")
+
+    with pytest.raises(
+        gumdp.GumdpError, match="Broken fails at its first step, whatever is done: RuntimeError: no power"
+    ):
+        gumdp.from_gymnasium(Broken())

@@ -68,7 +68,7 @@ def rehearse(env: Any, commands: tuple[Any, ...], seed: int) -> Script:
         first, _ = env.reset(seed=(seed + k) & mask)
         chance |= find(env)
         states = _states(chance, env)
-        played, moved = _wander(env, commands, first, rng, 2 * steps)
+        played, moved, failure = _wander(env, commands, first, rng, 2 * steps)
         drawn |= states != _states(chance, env)
         chance |= find(env)
         after = _globals()
@@ -80,7 +80,8 @@ def rehearse(env: Any, commands: tuple[Any, ...], seed: int) -> Script:
             break
     _, played, chosen = best
     if not played:
-        raise GumdpError(f"from_gymnasium: {type(env.unwrapped).__name__} fails at its first step, whatever is done.")
+        name = type(env.unwrapped).__name__
+        raise GumdpError(f"from_gymnasium: {name} fails at its first step, whatever is done: {failure}")
     half = max(0, min(steps, len(played) - 1))
     return Script(
         chosen, tuple(played[:half]), tuple(played[half:]), chance, drawn or chance.numpy or chance.python, mask
@@ -89,22 +90,23 @@ def rehearse(env: Any, commands: tuple[Any, ...], seed: int) -> Script:
 
 def _wander(
     env: Any, commands: tuple[Any, ...], first: Any, rng: np.random.Generator, steps: int
-) -> tuple[list[int], int]:
+) -> tuple[list[int], int, str]:
     """Random actions until an episode ends or fails, and the first step at which there is something new to see."""
     played: list[int] = []
-    moved = 0
+    moved, failure = 0, ""
     for _ in range(steps):
         action = int(rng.integers(len(commands)))
         try:
             observation, _, over, cut, _ = env.step(commands[action])
-        except Exception:  # whatever it is, it comes out when somebody plans with that action
+        except Exception as error:  # whatever it is, it comes out when somebody plans with that action
+            failure = f"{type(error).__name__}: {_first_line(error)}"
             break
         played.append(action)
         if not moved and difference(first, observation):
             moved = len(played)
         if over or cut:
             break
-    return played, moved
+    return played, moved, failure
 
 
 def _steps(env: Any, commands: tuple[Any, ...], seed: int) -> int:
