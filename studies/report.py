@@ -58,7 +58,7 @@ def budgets(folder: Folder, images: Path) -> Iterator[str]:
             draw(lines, name, images)
         arms = [played for by_planner in lines.values() for line in by_planner.values() for played in line]
         yield "## What more iterations buy"
-        yield f"Both searches on each setting{tables.trials_of(cells)}; where there were fewer, the band is wider."
+        yield f"Both searches on each setting{tables.trials_of(arms)}; where there were fewer, the band is wider."
         yield "![Mean cost against iterations a decision, both searches, each setting](images/planning-iterations.png)"
         yield (
             f"{cost_of_iterations(folder)}"
