@@ -15,7 +15,7 @@ import pytest
 import gumdp
 from gumdp import statistics
 from gumdp.cli.main import main
-from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.plan.arm import Arm
 from gumdp.experiments.plan.experiment import Experiment
 from gumdp.experiments.plan.reading import read_experiment
 from gumdp.experiments.store.outcome import Outcome
@@ -31,14 +31,14 @@ from gumdp.report.tables import comparison_table, means_table, published_table, 
 from gumdp.run.compare import compare
 from stored import paper_folder
 
-Values = Callable[[Cell], "np.typing.ArrayLike"]
+Values = Callable[[Arm], "np.typing.ArrayLike"]
 
 
 def stored(folder: Path, plan: Experiment, values: Values) -> Story:
     """What a run of ``plan`` leaves behind, with made-up values."""
     with Store.open(folder) as store:
         store.begin("local", {"study": plan.study()}, "gumdp run study.toml")
-        for cell in plan.cells:
+        for cell in plan.arms:
             numbers = np.asarray(values(cell), dtype=float)
             store.add(cell, [Outcome(k, float(x), 0.1) for k, x in enumerate(numbers)])
         store.end("complete", 1.0)
@@ -66,7 +66,7 @@ def test_without_a_title_it_has_the_experiment_s_name(tmp_path: Path, about: dic
 def test_a_folder_without_a_study_has_the_folder_s_name(tmp_path: Path) -> None:
     with Store.open(tmp_path / "old") as store:
         store.begin("local", {}, "test")
-        store.add(Cell("m1-entropy", "random"), [Outcome(0, 0.5, 1.0)])
+        store.add(Arm("m1-entropy", "random"), [Outcome(0, 0.5, 1.0)])
     assert read_story(tmp_path / "old").title == "Results in old"
 
 
@@ -75,7 +75,7 @@ def test_a_study_that_makes_no_sense_is_left_out(tmp_path: Path) -> None:
     for k, study in enumerate((odd, "text", None, 5, [1])):
         with Store.open(tmp_path / str(k)) as store:
             store.begin("local", {"study": study}, "test")
-            store.add(Cell("m1-entropy", "random"), [Outcome(j, 0.5, 1.0) for j in range(3)])
+            store.add(Arm("m1-entropy", "random"), [Outcome(j, 0.5, 1.0) for j in range(3)])
         assert read_story(tmp_path / str(k)).title == f"Results in {k}"
 
 
@@ -83,7 +83,7 @@ def test_a_study_that_makes_no_sense_is_left_out(tmp_path: Path) -> None:
 def test_facts_of_another_kind_are_no_trouble(tmp_path: Path, machine: object) -> None:
     with Store.open(tmp_path) as store:
         store.begin("local", machine, "test")
-        store.add(Cell("m1-entropy", "random"), [Outcome(j, 0.5, 1.0) for j in range(3)])
+        store.add(Arm("m1-entropy", "random"), [Outcome(j, 0.5, 1.0) for j in range(3)])
         store.note("bound", "m1-entropy", ["no", "bound"])
     assert "Run it again" in write_report(tmp_path).read_text(encoding="utf-8")
 
@@ -93,7 +93,7 @@ def test_problems_that_are_not_known_here_show_their_summary(tmp_path: Path) -> 
     study = {**plan.study(), "problems": {"m1-entropy": "the summary that was stored"}}
     with Store.open(tmp_path) as store:
         store.begin("local", {"study": study}, "test")
-        store.add(plan.cells[0], [Outcome(0, 0.5, 1.0)])
+        store.add(plan.arms[0], [Outcome(0, 0.5, 1.0)])
     assert "the summary that was stored" in write_report(tmp_path).read_text(encoding="utf-8")
 
 
@@ -105,7 +105,7 @@ def trio(**about: object) -> Experiment:
     return Experiment.grid(["m1-entropy", "m2-imitation"], ["random", "greedy", searches], trials=30, **about)
 
 
-def noisy(cell: Cell) -> np.ndarray:
+def noisy(cell: Arm) -> np.ndarray:
     """Trials share their luck; the greedy planner is better by far, reuse makes no difference but for noise."""
     luck = np.random.default_rng(1).normal(size=30)
     own = np.random.default_rng(sum(cell.label.encode())).normal(size=30)
@@ -240,13 +240,13 @@ def test_holm_is_the_textbook_s() -> None:
     ],
 )
 def test_published_values_are_for_exactly_their_settings(options, planner, planner_options, published) -> None:
-    found = published_for(Cell("m1-entropy", planner, options, planner_options))
+    found = published_for(Arm("m1-entropy", planner, options, planner_options))
     assert (found.unrounded if found else None) == published
 
 
 def test_published_imitation_is_of_the_published_target() -> None:
-    assert published_for(Cell("taxi-imitation", "random")) is None
-    assert published_for(Cell("taxi-imitation", "random", {"target": "published"})).unrounded == 0.0787
+    assert published_for(Arm("taxi-imitation", "random")) is None
+    assert published_for(Arm("taxi-imitation", "random", {"target": "published"})).unrounded == 0.0787
 
 
 def test_other_horizons_stand_beside_no_published_value(tmp_path: Path) -> None:
@@ -340,7 +340,7 @@ def test_problems_that_print_alike_are_kept_apart(tmp_path: Path) -> None:
         store.begin("local", {}, "test")
         for k, size in enumerate((1, "1")):
             store.add(
-                Cell("random-small", "random", {"objective": size}), [Outcome(j, float(k), 1.0) for j in range(3)]
+                Arm("random-small", "random", {"objective": size}), [Outcome(j, float(k), 1.0) for j in range(3)]
             )
     story = read_story(tmp_path)
     assert [section.lines[0].best.mean for section in story.sections] == [0.0, 1.0]
@@ -353,7 +353,7 @@ def test_a_policy_file_that_changed_is_another_planner(tmp_path: Path) -> None:
         store.begin("local", {}, "test")
         for k in range(2):
             file.write_bytes(bytes([k]))
-            store.add(Cell("m1-entropy", "stationary", {}, {"policy": str(file)}), [Outcome(0, float(k), 1.0)])
+            store.add(Arm("m1-entropy", "stationary", {}, {"policy": str(file)}), [Outcome(0, float(k), 1.0)])
     (section,) = read_story(tmp_path / "results").sections
     assert [line.best.mean for line in section.lines] == [0.0, 1.0]
     assert len({line.name for line in section.lines}) == 2
@@ -425,7 +425,7 @@ def test_results_are_columns_with_a_row_a_trial(tmp_path: Path) -> None:
     assert list(columns) == ["problem", "planner", "planner.iterations", "planner.reuse", "seed", "trial", "value"]
     assert {len(column) for column in columns.values()} == {2 * 6 * 30}
     k = columns["planner"].index("greedy")
-    assert columns["value"][k : k + 30] == noisy(Cell("m1-entropy", "greedy")).tolist()
+    assert columns["value"][k : k + 30] == noisy(Arm("m1-entropy", "greedy")).tolist()
     assert columns["trial"][k : k + 30] == list(range(30))
     assert columns["planner.reuse"][k] is None
 
@@ -450,7 +450,7 @@ def test_a_frame_is_of_pandas_where_there_is_one(tmp_path: Path) -> None:
     frame = read_results(tmp_path).frame()
     assert isinstance(frame, pandas.DataFrame)
     means = frame[frame.planner == "greedy"].groupby("problem").value.mean()
-    assert means["m1-entropy"] == pytest.approx(noisy(Cell("m1-entropy", "greedy")).mean())
+    assert means["m1-entropy"] == pytest.approx(noisy(Arm("m1-entropy", "greedy")).mean())
 
 
 def test_the_shell_prints_the_comparison(tmp_path: Path, capsys) -> None:
