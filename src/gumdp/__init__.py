@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from gumdp.search.planner import MCTS as MCTS
     from gumdp.zoo.registry import register_problem as register_problem
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Where each public name lives. Names are imported when they are first used: `gumdp list` and `gumdp --help` answer
 # at once, without the half second that compiled code and solvers take to load. Type checkers read the list above.
