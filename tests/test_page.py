@@ -11,8 +11,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from gumdp.experiments.store.database import FILE
 
+from gumdp.experiments.store.database import FILE
+from gumdp.experiments.store.layout import add_rows
 from gumdp.report.document import write_report
 from stored import paper_folder
 
@@ -71,10 +72,14 @@ def test_the_page_of_a_strangers_folder_runs_nothing(tmp_path: Path) -> None:
     bad = "<script>alert(1)</script>"
     folder = paper_folder(tmp_path, ["m1-entropy"])
     facts = json.dumps(dict.fromkeys(("python", "system", "processor", "cores"), bad) | {"packages": {bad: bad}})
-    with contextlib.closing(sqlite3.connect(folder / FILE)) as store, store:
-        store.execute("UPDATE runs SET started = ?, engine = ?, command = ?, machine = ?", (bad, bad, bad, facts))
-        store.execute("UPDATE endings SET status = ?", (bad,))
-        store.execute("INSERT INTO failures VALUES (1, 99, ?, '', 1)", (bad,))
+    with contextlib.closing(sqlite3.connect(folder / FILE)) as store, store:  # a stranger can make seals, too
+        ((_, _, version, *_),) = store.execute("SELECT * FROM runs").fetchall()
+        for table in ("runs", "endings"):
+            store.execute(f"DELETE FROM {table}")
+            store.execute("DELETE FROM tallies WHERE name = ?", (table,))
+        add_rows(store, "runs", [(1, bad, version, bad, facts, bad)])
+        add_rows(store, "endings", [(1, "", bad, 1.5)])
+        add_rows(store, "failures", [(1, 99, bad, "", 1)])
     assert bad in html.unescape(page := write_report(folder).read_text(encoding="utf-8"))
     assert "<script" not in page
 
