@@ -339,9 +339,7 @@ def test_problems_that_print_alike_are_kept_apart(tmp_path: Path) -> None:
     with Store.open(tmp_path) as store:
         store.begin("local", {}, "test")
         for k, size in enumerate((1, "1")):
-            store.add(
-                Arm("random-small", "random", {"objective": size}), [Outcome(j, float(k), 1.0) for j in range(3)]
-            )
+            store.add(Arm("random-small", "random", {"objective": size}), [Outcome(j, float(k), 1.0) for j in range(3)])
     story = read_story(tmp_path)
     assert [section.lines[0].best.mean for section in story.sections] == [0.0, 1.0]
     assert len({section.label for section in story.sections}) == 2
