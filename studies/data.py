@@ -12,7 +12,7 @@ import numpy as np
 
 import gumdp
 from gumdp import statistics
-from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.plan.arm import Arm
 from gumdp.experiments.store.database import FILE
 from gumdp.experiments.store.store import COLUMNS, Store
 
@@ -29,7 +29,7 @@ ERROR = 0.05  # of a one-sided test
 class Played:
     """A cell with its trials by number."""
 
-    cell: Cell
+    arm: Arm
     values: dict[int, float] = field(default_factory=dict)
     seconds: list[float] = field(default_factory=list)
 
@@ -45,7 +45,7 @@ class Played:
     @property
     def decision(self) -> float:
         """Seconds a decision, in the trial in the middle: a pause of the machine does not count."""
-        return float(np.median(self.seconds)) / self.cell.make_problem().steps
+        return float(np.median(self.seconds)) / self.arm.make_problem().steps
 
 
 class Folder:
@@ -56,7 +56,7 @@ class Folder:
     """
 
     def __init__(self, *paths: Path) -> None:
-        self.cells: list[Played] = []
+        self.arms: list[Played] = []
         self.versions: set[str] = set()
         for path in paths:
             if (path / FILE).is_file():
@@ -72,31 +72,31 @@ class Folder:
         found: dict[tuple[Any, ...], Played] = {}
         for row in rows:
             if age[row["version"]] == newest[_key(row)]:
-                played = found.setdefault(_key(row), Played(_cell(row)))
+                played = found.setdefault(_key(row), Played(_arm(row)))
                 played.values[row["trial"]] = row["value"]
                 played.seconds.append(row["seconds"])
                 self.versions.add(row["version"])
-        self.cells += [played for played in found.values() if len(played.values) > 1]
+        self.arms += [played for played in found.values() if len(played.values) > 1]
 
     def find(self, problem: str, planner: str, **options: Any) -> Played | None:
         """The cell of exactly these options, by the label of its problem."""
-        for played in self.cells:
-            cell = played.cell
-            if (cell.problem_label, cell.planner) == (problem, planner) and cell.planner_options == options:
+        for played in self.arms:
+            arm = played.arm
+            if (arm.problem_label, arm.planner) == (problem, planner) and arm.planner_options == options:
                 return played
         return None
 
     def clocked(self, other: Folder) -> Folder:
         """The same trials, with the times that the same cells took in ``other``, where it has them."""
-        for played in self.cells:
-            cell = played.cell
-            timed = other.find(cell.problem_label, cell.planner, **cell.planner_options)
+        for played in self.arms:
+            arm = played.arm
+            timed = other.find(arm.problem_label, arm.planner, **arm.planner_options)
             played.seconds = played.seconds if timed is None else timed.seconds
         return self
 
     def problems(self) -> list[str]:
         """Labels of problems: the paper's first, in their usual order, then others as they come."""
-        found = list(dict.fromkeys(played.cell.problem_label for played in self.cells))
+        found = list(dict.fromkeys(played.arm.problem_label for played in self.arms))
         return [name for name in NINE if name in found] + [name for name in found if name not in NINE]
 
     def pairs(self, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[tuple[Played, Played]]:
@@ -111,15 +111,15 @@ def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(row[name] for name in ("problem", "planner", "problem_options", "planner_options", "seed"))
 
 
-def _cell(row: Mapping[str, Any]) -> Cell:
+def _arm(row: Mapping[str, Any]) -> Arm:
     options = json.loads(row["problem_options"]), json.loads(row["planner_options"])
-    return Cell.restored(row["problem"], row["planner"], *options, int(row["seed"]))
+    return Arm.restored(row["problem"], row["planner"], *options, int(row["seed"]))
 
 
 def shared(a: Played, b: Played) -> tuple[Played, Played]:
     """The two cells with no more than the trials that both have played."""
     both = sorted(a.values.keys() & b.values.keys())
-    x, y = (Played(side.cell, {k: side.values[k] for k in both}, side.seconds) for side in (a, b))
+    x, y = (Played(side.arm, {k: side.values[k] for k in both}, side.seconds) for side in (a, b))
     return x, y
 
 

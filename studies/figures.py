@@ -11,7 +11,7 @@ from studies.data import NINE, Folder, Played
 
 NAMES = {"mcts-paper": "MCTS.paper()", "mcts": "MCTS()"}
 AXES: dict[str, tuple[str, Callable[[Played], float]]] = {
-    "planning-iterations": ("iterations a decision", lambda played: played.cell.planner_options["iterations"]),
+    "planning-iterations": ("iterations a decision", lambda played: played.arm.planner_options["iterations"]),
     "planning-seconds": ("milliseconds a decision", lambda played: 1000.0 * played.decision),
 }
 
@@ -21,10 +21,10 @@ def curves(folder: Folder) -> dict[str, dict[str, list[Played]]]:
     found: dict[str, dict[str, list[Played]]] = {}
     for problem in (p for p in folder.problems() if p in NINE):
         for planner in NAMES:
-            line = [c for c in folder.cells if (c.cell.problem_label, c.cell.planner) == (problem, planner)]
-            line = [c for c in line if set(c.cell.planner_options) == {"iterations"}]
+            line = [c for c in folder.arms if (c.arm.problem_label, c.arm.planner) == (problem, planner)]
+            line = [c for c in line if set(c.arm.planner_options) == {"iterations"}]
             if len(line) > 1:
-                line.sort(key=lambda c: c.cell.planner_options["iterations"])
+                line.sort(key=lambda c: c.arm.planner_options["iterations"])
                 found.setdefault(problem, {})[planner] = line
     return found
 

@@ -56,9 +56,9 @@ def budgets(folder: Folder, images: Path) -> Iterator[str]:
     if lines:
         for name in AXES:
             draw(lines, name, images)
-        cells = [played for by_planner in lines.values() for line in by_planner.values() for played in line]
+        arms = [played for by_planner in lines.values() for line in by_planner.values() for played in line]
         yield "## What more iterations buy"
-        yield f"Both searches on each setting{tables.trials_of(cells)}; where there were fewer, the band is wider."
+        yield f"Both searches on each setting{tables.trials_of(arms)}; where there were fewer, the band is wider."
         yield "![Mean cost against iterations a decision, both searches, each setting](images/planning-iterations.png)"
         yield (
             f"{cost_of_iterations(folder)}"
@@ -69,7 +69,7 @@ def budgets(folder: Folder, images: Path) -> Iterator[str]:
 
 def cost_of_iterations(folder: Folder) -> str:
     """How long a decision of ours takes, in those of the paper's with the same iterations."""
-    budgets = {played.cell.planner_options["iterations"] for played in folder.cells}
+    budgets = {played.arm.planner_options["iterations"] for played in folder.arms}
     pairs = [pair for n in budgets for pair in folder.pairs({"iterations": n}, {"iterations": n})]
     if not pairs:
         return ""
@@ -97,7 +97,7 @@ def equal_time(results: Path) -> Iterator[str]:
             yield tables.versus(pairs, "`MCTS()`", "`MCTS.paper()`")
             trials = [len(ours.values) for ours, _ in pairs]
             if min(trials) < max(trials):
-                more = [ours.cell.problem for ours, _ in pairs if len(ours.values) > min(trials)]
+                more = [ours.arm.problem for ours, _ in pairs if len(ours.values) > min(trials)]
                 yield (
                     f"All were played {min(trials)} times first; then {', '.join(more)}, which take less time, were\n"
                     f"played on, up to {max(trials)} times."
@@ -111,14 +111,14 @@ def other_problems(results: Path) -> Iterator[str]:
         "others": "### Looked at while the planner was made",
     }
     found = {name: Folder(results / name) for name in titles}
-    if any(folder.cells for folder in found.values()):
+    if any(folder.arms for folder in found.values()):
         yield "## Other problems"
         yield (
             "In the random problems, “10 × 4” are states × actions. Where there is no difference, one\n"
             "comparison in twenty comes out as “better” by chance, and one in twenty as “worse”."
         )
     for name, folder in found.items():
-        if folder.cells:
+        if folder.arms:
             yield titles[name]
         for ours, theirs in ((FEW, MANY), (MORE, MORE)):
             if pairs := folder.pairs({"iterations": ours}, {"iterations": theirs}):
@@ -127,14 +127,14 @@ def other_problems(results: Path) -> Iterator[str]:
 
 def changes(folder: Folder) -> Iterator[str]:
     """One thing changed at a time."""
-    if folder.cells:
+    if folder.arms:
         yield "## One thing changed at a time"
         yield from with_changes(folder)
 
 
 def left_out(folder: Folder) -> Iterator[str]:
     """Candidates that are not in the search."""
-    if folder.cells:
+    if folder.arms:
         yield (STUDIES / "candidates.md").read_text(encoding="utf-8")
         yield from with_changes(folder)
 

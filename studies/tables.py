@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.plan.arm import Arm
 from gumdp.report.sheet import Item, Sheet
 from studies.data import Folder, Played, compare, tally, verdict
 
@@ -26,7 +26,7 @@ def versus(pairs: Sequence[tuple[Played, Played]], ours: str, theirs: str) -> st
         low, high = result.interval
         difference, *ends = [f"{value:+.2g}" if value else "0" for value in (result.difference, low, high)]
         means = [tidy(b.mean, high - low), tidy(a.mean, high - low)]
-        rows.append((name(a.cell), *means, f"{difference} [{', '.join(ends)}]", bold(verdicts[-1])))
+        rows.append((name(a.arm), *means, f"{difference} [{', '.join(ends)}]", bold(verdicts[-1])))
     heading = ("problem", theirs, ours, "difference, 90 % interval", "ours is")
     table = Sheet("versus", "", heading, tuple(rows)).markdown(trusted=True)
     return f"{ours} is {tally(verdicts)}{trials_of(side for pair in pairs for side in pair)}.\n\n{table}"
@@ -40,11 +40,11 @@ def usual(folder: Folder, budget: Budget) -> dict[str, Played]:
 def changed(folder: Folder, budget: Budget) -> dict[str, dict[str, Played]]:
     """Our search with this budget and something else changed: by change, then by problem."""
     found: dict[str, dict[str, Played]] = {}
-    for played in folder.cells:
-        options = dict(played.cell.planner_options)
+    for played in folder.arms:
+        options = dict(played.arm.planner_options)
         own = {key: options.pop(key, None) for key in budget}
         if own == budget and options:
-            found.setdefault(change(options), {})[played.cell.problem_label] = played
+            found.setdefault(change(options), {})[played.arm.problem_label] = played
     return found
 
 
@@ -53,19 +53,19 @@ def ablation(folder: Folder, problems: Sequence[str], budget: Budget) -> str:
     ours = usual(folder, budget)
     rows = [("as it is", *(f"{ours[p].mean:.3g}" for p in problems), "", "1")]
     for label, by_problem in changed(folder, budget).items():
-        cells, verdicts, ratios = [], [], []
+        arms, verdicts, ratios = [], [], []
         for p in problems:
             if p not in by_problem:
-                cells.append("–")
+                arms.append("–")
                 continue
             result = compare(by_problem[p], ours[p])
             verdicts.append(verdict(result))
             ratios.append(by_problem[p].decision / ours[p].decision)
             text = f"{result.difference:+.1g}" if result.difference else "0"
-            cells.append(f"**{text}{MARKS[verdicts[-1]]}**" if MARKS[verdicts[-1]] else text)
+            arms.append(f"**{text}{MARKS[verdicts[-1]]}**" if MARKS[verdicts[-1]] else text)
         if verdicts:
-            rows.append((label, *cells, count(verdicts), f"{np.exp(np.mean(np.log(ratios))):.2g}"))
-    heading = ("change", *(name(ours[p].cell) for p in problems), "in all", "time")
+            rows.append((label, *arms, count(verdicts), f"{np.exp(np.mean(np.log(ratios))):.2g}"))
+    heading = ("change", *(name(ours[p].arm) for p in problems), "in all", "time")
     return Sheet("ablation", "", heading, tuple(rows)).markdown(trusted=True)
 
 
@@ -74,7 +74,7 @@ def counts(folder: Folder, budgets: Mapping[str, Budget]) -> str:
     heading, columns = ["change"], []
     for label, budget in budgets.items():
         ours, changes = usual(folder, budget), changed(folder, budget)
-        played = [cell for by_problem in changes.values() for cell in by_problem.values()]
+        played = [arm for by_problem in changes.values() for arm in by_problem.values()]
         problems = {p for by_problem in changes.values() for p in by_problem if p in ours}
         heading.append(f"{label}, {len(problems)} problems{trials_of(played)}")
         columns.append({
@@ -112,15 +112,15 @@ def certificates(found: Iterable[dict[str, Any]]) -> str:
     return Sheet("certificates", "", heading, tuple(rows)).markdown(trusted=True)
 
 
-def name(cell: Cell) -> str:
+def name(arm: Arm) -> str:
     """A problem in a few words: the random ones by what they are made of.
 
-    >>> name(Cell("random-small", "random", {"states": 9, "seed": 3, "branching": 1}))
+    >>> name(Arm("random-small", "random", {"states": 9, "seed": 3, "branching": 1}))
     '9 × 2 entropy, deterministic, seed 3'
     """
-    if cell.problem != "random-small":
-        return cell.problem_label.replace("(", " (", 1)
-    has = {"states": 3, "actions": 2, "branching": 2, "objective": "entropy", "seed": 0, **cell.problem_options}
+    if arm.problem != "random-small":
+        return arm.problem_label.replace("(", " (", 1)
+    has = {"states": 3, "actions": 2, "branching": 2, "objective": "entropy", "seed": 0, **arm.problem_options}
     parts = [f"{has['states']} × {has['actions']} {has['objective']}"]
     parts += ["deterministic"] if has["branching"] == 1 else []
     parts += [f"{has['branching']} outcomes"] if has["branching"] > 3 else []
@@ -150,9 +150,9 @@ def bold(word: str) -> Item:
     return Item(word, best=word != "not worse")
 
 
-def trials_of(cells: Iterable[Played]) -> str:
+def trials_of(arms: Iterable[Played]) -> str:
     """How many trials these cells have, in words."""
-    counts = {len(played.values) for played in cells}
+    counts = {len(played.values) for played in arms}
     if not counts:
         return ""
     low, high = min(counts), max(counts)

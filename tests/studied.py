@@ -14,7 +14,8 @@ sys.path.append(str(ROOT / "studies"))  # where ``gumdp run`` finds the modules 
 import candidates  # noqa: E402
 from studies import data, report, tables  # noqa: E402
 
-_ENTRY = registry._entries.pop("candidate")
+registry._entries.pop("candidate", None)
+_ENTRY = registry.PlannerEntry("candidate", "", candidates.Candidate, candidates.OPTIONS)
 
 __all__ = ["ROOT", "candidates", "data", "registered", "report", "tables"]
 

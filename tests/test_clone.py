@@ -8,8 +8,9 @@ import pytest
 
 import gumdp
 from gumdp.models.compiled import next_state, start_state
-from gumdp.models.gymnasium.adapter import newest
-from gumdp.models.gymnasium.clone import Clone, reseed
+from gumdp.models.gymnasium.chance import reseed
+from gumdp.models.gymnasium.clone import Clone
+from gumdp.models.gymnasium.opening import newest
 
 
 def step(model: gumdp.models.base.Model, state: Any, action: int, world: int) -> Any:
@@ -139,10 +140,10 @@ def test_what_an_environment_raises_comes_out() -> None:
             gumdp.run_trial(problem, gumdp.MCTS(iterations=16, threads=threads), seed=0)
 
 
-def test_an_environment_that_can_not_be_copied_asks_for_save_and_restore() -> None:
+def test_an_environment_that_can_not_be_copied_asks_for_a_function_that_makes_it() -> None:
     env = Counter()
     env.lock = __import__("threading").Lock()
-    with pytest.raises(gumdp.GumdpError, match=r"Counter can't be copied .*give save=function\(env\)"):
+    with pytest.raises(gumdp.GumdpError, match=r"Counter can't be copied .*give a function that makes it"):
         gumdp.from_gymnasium(env)
 
 
@@ -158,7 +159,7 @@ def test_a_wrapper_that_changes_the_dynamics_leads_to_clones() -> None:
 
 
 def test_a_continuous_action_space_is_refused() -> None:
-    with pytest.raises(gumdp.GumdpError, match=r"it must be Discrete\. Wrap the environment"):
+    with pytest.raises(gumdp.GumdpError, match=r"finitely many to choose from\. Give actions=3"):
         gumdp.from_gymnasium("MountainCarContinuous-v0", bins=5)
 
 

@@ -1,5 +1,7 @@
 """The occupancy MDP as a Gymnasium environment."""
 
+import subprocess
+import sys
 from collections import defaultdict
 
 import gymnasium
@@ -27,7 +29,7 @@ def play(env: gymnasium.Env, seed: int) -> tuple[list[int], list[int], list[floa
 @pytest.mark.parametrize("name", ["m1-entropy", "frozenlake-imitation", "mountaincar-entropy"])
 @pytest.mark.filterwarnings("ignore:.*A Box observation space")  # of a state without bounds
 def test_it_passes_gymnasiums_checker(name: str) -> None:
-    env = gymnasium.make("gumdp.environment:gumdp/Occupancy-v0", problem=name)
+    env = gymnasium.make("gumdp/Occupancy-v0", problem=name)
     check_env(env.unwrapped, skip_render_check=True)
 
 
@@ -72,7 +74,7 @@ def test_several_episodes_are_one_trial() -> None:
 def test_forbidden_actions_are_masked_and_refused() -> None:
     stay = np.tile(np.eye(2)[:, None, :], (1, 2, 1))
     model = gumdp.Tabular(stay, available=[[True, False], [True, True]])
-    env = gumdp.OccupancyEnv(gumdp.Problem(model, gumdp.Entropy(), 0.9, 4))
+    env = gumdp.OccupancyEnv(gumdp.Problem(model, gumdp.Entropy(), 0.9, 4), unavailable="refuse")
     _, info = env.reset(seed=0)
     assert info["action_mask"].tolist() == [1, 0]
     with pytest.raises(gumdp.GumdpError, match="action 1 is not available in state 0"):
@@ -121,3 +123,65 @@ def test_a_learner_that_sees_observations_and_rewards_only_comes_near_the_optimu
     best = gumdp.solve_exact(problem).value
     random = gumdp.evaluate(problem, gumdp.Random(), trials=2000, seed=0).mean
     assert best - 4 * error < np.mean(learned) < (best + random) / 2 - 4 * error
+
+
+@pytest.fixture(scope="module")
+def masked() -> gumdp.Problem:
+    """Two states; in the first only the last of three actions, which leads to the other and back."""
+    rows = np.zeros((2, 3, 2))
+    rows[0, :, 1] = rows[1, :, 0] = 1.0
+    model = gumdp.Tabular(rows, start=0, available=[[False, False, True], [True, True, True]])
+    return gumdp.Problem(model, gumdp.Entropy(), 0.9, 6)
+
+
+def test_an_action_that_there_is_not_is_replaced_by_the_next_that_there_is(masked: gumdp.Problem) -> None:
+    env = gumdp.OccupancyEnv(masked)
+    env.reset(seed=0)
+    assert env.action_masks().tolist() == [False, False, True]
+    observation, _, _, _, info = env.step(0)
+    assert info["action"] == 2
+    assert observation["occupancy"][0].tolist() == [0.0, 0.0, masked.weights[0]]
+    assert env.action_masks().all()
+    assert env.step(1)[4]["action"] == 1
+    check_env(gumdp.OccupancyEnv(masked), skip_render_check=True)
+
+
+@pytest.mark.parametrize("name", ["m1-entropy", "mountaincar-entropy"])
+@pytest.mark.filterwarnings("ignore:.*A Box observation space")  # of a state without bounds
+def test_flat_observations_say_the_same(name: str) -> None:
+    whole, flat = gumdp.OccupancyEnv(name), gumdp.OccupancyEnv(name, flat=True)
+    check_env(flat, skip_render_check=True)
+    one, two = whole.reset(seed=3)[0], flat.reset(seed=3)[0]
+    for action in (0, 1, 1):
+        states, rest = two[: -one["occupancy"].size - 1], two[-one["occupancy"].size - 1 :]
+        known = np.eye(states.size)[one["state"]] if np.ndim(one["state"]) == 0 else one["state"]
+        np.testing.assert_allclose(states, known, rtol=1e-6)
+        np.testing.assert_allclose(rest[:-1], one["occupancy"].ravel(), rtol=1e-6)
+        assert abs(rest[-1] - one["time"] / whole.problem.steps) < 1e-6
+        one, two = whole.step(action)[0], flat.step(action)[0]
+
+
+@pytest.mark.parametrize("order", ["import gumdp, gymnasium", "import gymnasium, gumdp", "import gymnasium"])
+def test_gymnasium_knows_the_id_once_both_are_imported(order: str) -> None:
+    code = f"{order}; print(gymnasium.spec('gumdp/Occupancy-v0').entry_point)"
+    if "gumdp" not in order:  # the name says which package to import
+        code = f"{order}; print(gymnasium.make('gumdp:gumdp/Occupancy-v0', problem='m1-entropy').spec.entry_point)"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert answer.strip() == "gumdp.run.environment:OccupancyEnv"
+
+
+def test_importing_gumdp_does_not_import_gymnasium() -> None:
+    code = "import gumdp, sys; print('gymnasium' in sys.modules)"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert answer.strip() == "False"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["PPO", "DQN", "MaskablePPO"])
+def test_learners_run_with_and_without_a_mask(kind: str, masked: gumdp.Problem) -> None:
+    pytest.importorskip("stable_baselines3", reason="the extra gumdp[learning] is not installed")
+    library = pytest.importorskip("sb3_contrib" if kind == "MaskablePPO" else "stable_baselines3")
+    for problem in (masked, gumdp.zoo.load("m1-entropy", horizon=6)):
+        rollout = {} if kind == "DQN" else {"n_steps": 32, "batch_size": 32}
+        learner = getattr(library, kind)("MultiInputPolicy", gumdp.OccupancyEnv(problem), seed=0, **rollout)
+        learner.learn(128)

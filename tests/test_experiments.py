@@ -332,14 +332,15 @@ def test_bounds_are_found_once_and_stored(tmp_path: Path, monkeypatch) -> None:
     run(plan, tmp_path, Local(1), bounds=True)
     assert sorted(asked) == [5, 6, 6]  # what is known is not asked again
     with Store.read(tmp_path) as store:
-        assert store.finding("bound", "m1-entropy(horizon=5)")["value"] == 0.25
+        five = Arm("m1-entropy", "random", {"horizon": 5})
+        assert store.finding("bound", five.problem_digest)["value"] == 0.25
 
 
 def test_a_full_disk_ends_the_run_with_1_and_keeps_what_was_there(call, tmp_path: Path, monkeypatch) -> None:
     opened = Store.open
 
-    def small(folder: Path) -> Store:
-        store = opened(folder)
+    def small(folder: Path, *version: str) -> Store:
+        store = opened(folder, *version)
         pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
         store._connection.execute(f"PRAGMA max_page_count = {pages + 2}")
         return store

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import gumdp
-from gumdp.models.gymnasium.adapter import newest
+from gumdp.models.gymnasium.opening import newest
 from gumdp.models.gymnasium.table import from_table
 
 IDS = ["FrozenLake-v1", "FrozenLake8x8-v1", newest("CliffWalking"), newest("Taxi")]

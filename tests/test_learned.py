@@ -190,3 +190,55 @@ def test_planning_on_20_000_random_transitions_is_within_a_tenth_of_planning_on_
     with_truth = np.array([gumdp.play(real, truth, planner, seed=0, trial=k).value for k in range(60)])
     gap = with_guess - 1.1 * with_truth
     assert gap.mean() < 2 * gap.std(ddof=1) / np.sqrt(60)
+
+
+def test_a_cell_where_some_episodes_ended_is_terminal_with_their_share() -> None:
+    # three visits to cell 1: one ended the episode, two went on to cell 2
+    states, actions, successors = [0, 0, 1, 0, 1], [0, 0, 0, 0, 0], [1, 1, 2, 1, 2]
+    over = [True, False, True, False, True]
+    restart = learn((states, actions, successors), terminated=over, terminal="restart", start=0)
+    np.testing.assert_allclose(restart.dense()[1, 0], [1 / 3, 0.0, 2 / 3])
+    np.testing.assert_allclose(restart.dense()[2, 0], [1.0, 0.0, 0.0])  # all of them ended there
+    absorb = learn((states, actions, successors), terminated=over, start=0)
+    np.testing.assert_allclose(absorb.dense()[1, 0], [0.0, 1 / 3, 2 / 3])
+    assert "in 1 states some visits ended an episode" in str(absorb.source)
+
+
+TABLE = {
+    "state": ["hall", "hall", "roof"], "action": ["up", "wait", "up"], "next_state": ["roof", "hall", "roof"],
+    "terminated": [False, False, True],
+}  # fmt: skip
+
+
+def check_table(model: gumdp.Learned) -> None:
+    assert (model.state_names, model.action_names) == (("hall", "roof"), ("up", "wait"))
+    assert model.samples.tolist() == [[1, 1], [1, 0]]
+
+
+def test_names_become_numbers_in_their_order() -> None:
+    check_table(learn(TABLE))
+    check_table(learn((TABLE["state"], TABLE["action"], TABLE["next_state"])))
+
+
+def test_files_are_read_by_their_columns(tmp_path) -> None:
+    path = tmp_path / "log.csv"
+    lines = [",".join(TABLE), *(",".join(map(str, row)) for row in zip(*TABLE.values(), strict=True))]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    check_table(learn(path))
+    check_table(learn(str(path)))
+    with pytest.raises(gumdp.GumdpError, match="there is no file"):
+        learn(tmp_path / "nothing.csv")
+    other = tmp_path / "log.txt"
+    other.write_text("")
+    with pytest.raises(gumdp.GumdpError, match=r"must be of the kinds \.csv and \.parquet"):
+        learn(other)
+
+
+def test_arrow_tables_and_parquet_files_are_read(tmp_path) -> None:
+    arrow = pytest.importorskip("pyarrow", reason="the extra gumdp[parquet] is not installed")
+    from pyarrow import parquet
+
+    table = arrow.table(TABLE)
+    check_table(learn(table))
+    parquet.write_table(table, tmp_path / "log.parquet")
+    check_table(learn(tmp_path / "log.parquet"))

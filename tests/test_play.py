@@ -8,7 +8,7 @@ import pytest
 
 import gumdp
 from gumdp import GumdpError
-from gumdp.models.gymnasium.adapter import newest
+from gumdp.models.gymnasium.opening import newest
 from gumdp.occupancy import empirical_occupancy
 
 TABLES = ["FrozenLake-v1", "FrozenLake8x8-v1", newest("CliffWalking"), newest("Taxi")]
@@ -135,3 +135,61 @@ def test_a_problem_can_be_sent_to_another_process(name: str) -> None:
     assert (
         gumdp.play(name, twin, gumdp.Random(), seed=0).value == gumdp.play(name, problem, gumdp.Random(), seed=0).value
     )
+
+
+def test_an_id_is_played_with_the_options_of_the_models_environment() -> None:
+    model = gumdp.from_gymnasium("FrozenLake-v1", map_name="8x8", is_slippery=False)
+    problem = gumdp.Problem(model, gumdp.normalized(gumdp.Entropy()), 0.9, 30)
+    trial = gumdp.play("FrozenLake-v1", problem, gumdp.Random(), seed=1)
+    assert trial.reality is not None
+    assert trial.reality.surprises.size == 0  # on 4 × 4 the first step down leads to another number
+    assert trial.states.max() > 15
+
+
+class Payer(gymnasium.Env):
+    """Pays two kinds of reward, ends after three steps, and shows the sum of two dice."""
+
+    observation_space = gymnasium.spaces.Discrete(100)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: object = None) -> tuple[int, dict[str, object]]:
+        super().reset(seed=seed)
+        self.t = 0
+        return 0, {}
+
+    def step(self, action: int) -> tuple[int, np.ndarray, bool, bool, dict[str, object]]:
+        self.t += 1
+        return int(self.np_random.integers(100)), np.array([self.t, action]), self.t == 3, False, {}
+
+
+@pytest.fixture(scope="module")
+def payer() -> gumdp.Problem:
+    return gumdp.Problem(gumdp.from_gymnasium(Payer()), gumdp.normalized(gumdp.StateEntropy()), 1.0, 6)
+
+
+def test_rewards_of_several_kinds_are_kept(payer: gumdp.Problem) -> None:
+    trial = gumdp.play(Payer(), payer, gumdp.Random(), seed=0)
+    assert trial.rewards is not None
+    assert trial.rewards[:, 0].tolist() == [1, 2, 3, 0, 1, 2]  # the fourth step is the restart
+    paid = [0, 1, 2, 4, 5]
+    np.testing.assert_array_equal(trial.rewards[paid, 1], trial.actions[paid])
+
+
+def test_without_a_table_nothing_is_called_impossible(payer: gumdp.Problem) -> None:
+    trial = gumdp.play(Payer(), payer, gumdp.Random(), seed=0)
+    assert trial.reality is not None
+    assert trial.reality.surprises.size == 0
+    assert trial.reality.samples == 4
+    assert trial.reality.unseen.size > 0  # four throws of a die with a hundred sides
+    assert "steps led where none of 4 simulated ones did" in str(trial)
+    quick = gumdp.play(Payer(), payer, gumdp.Random(), seed=0, samples=0)
+    assert np.isnan(quick.reality.likelihood).all()
+    assert "none of 6 steps was simulated" in str(quick)
+    np.testing.assert_array_equal(quick.actions, trial.actions)
+
+
+def test_an_unknown_id_names_the_way_through_its_package() -> None:
+    with pytest.raises(GumdpError, match=r"unknown Gymnasium environment 'Nowhere-v5'; .*'package:Nowhere-v5'"):
+        gumdp.from_gymnasium("Nowhere-v5")
+    with pytest.raises(GumdpError, match="did you mean 'FrozenLake-v1'"):
+        gumdp.from_gymnasium("FrozenLak-v1")

@@ -4,10 +4,12 @@ in a new process that finds the old one's compiled code on disk, and in the same
 """
 
 import argparse
+import contextlib
 import dis
 import importlib
 import json
 import os
+import pkgutil
 import subprocess
 import sys
 import typing
@@ -18,11 +20,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba.core.registry import CPUDispatcher
 
 import gumdp
 from gumdp.jit.bytecode import anatomy
-from gumdp.jit.meaning import AFRESH
-from gumdp.jit.record import Code, allocating, record
+from gumdp.jit.meaning import AFRESH, package_digest
+from gumdp.jit.record import Code, Record, allocating, record, verbs_of
 
 PACKAGE = Path(gumdp.__file__).parent
 
@@ -140,7 +143,7 @@ NAMES = [
 ASK = """
 import json
 import kinds
-from gumdp.jit.record import Code, allocating, record
+from gumdp.jit.record import Code, Record, allocating, record, verbs_of
 
 @allocating
 def ask(code, x):
@@ -496,3 +499,17 @@ def test_a_function_of_the_user_s_that_says_it_is_numpy_s_is_read_all_the_same()
         return f
 
     assert digest(make(1.0)) != digest(make(2.0))
+
+
+def test_every_kernel_and_record_of_the_package_can_be_known_again() -> None:
+    for module in pkgutil.walk_packages(gumdp.__path__, "gumdp."):
+        if not module.name.endswith("__main__"):
+            with contextlib.suppress(ImportError):  # an extra that is not installed
+                importlib.import_module(module.name)
+    ours = [vars(module) for name, module in list(sys.modules.items()) if name.startswith("gumdp.")]
+    kernels = {value for space in ours for value in space.values() if isinstance(value, CPUDispatcher)}
+    records = {r for space in ours for r in space.values() if isinstance(r, type) and Record in r.__mro__[1:]}
+    assert len(kernels) > 60
+    assert len(records) > 30
+    assert {kernel: package_digest(kernel)[1] for kernel in kernels if package_digest(kernel)[1]} == {}
+    assert [r for r in records if verbs_of(r).digest.startswith(AFRESH)] == []

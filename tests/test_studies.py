@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gumdp.experiments.plan.arm import Cell
+from gumdp.experiments.plan.arm import Arm
 from gumdp.experiments.plan.reading import read_experiment
 from gumdp.experiments.store.outcome import Outcome
 from gumdp.experiments.store.store import Store
@@ -20,28 +20,28 @@ TRIALS = 8
 pytestmark = pytest.mark.usefixtures("registered")
 
 
-def fill(folder: Path, cells: list[Cell], gain: float = 0.1) -> None:
+def fill(folder: Path, arms: list[Arm], gain: float = 0.1) -> None:
     """Results without playing: our search costs ``gain`` less than the paper's, but for a little noise."""
-    noise = np.random.default_rng(len(cells)).normal(scale=0.01, size=(len(cells), TRIALS))
+    noise = np.random.default_rng(len(arms)).normal(scale=0.01, size=(len(arms), TRIALS))
     with Store.open(folder) as store:
         store.begin("local", {}, "test")
-        for cell, row in zip(cells, noise, strict=True):
-            values = 0.5 - gain * (cell.planner == "mcts") + row
-            store.add(cell, [Outcome(k, float(value), 0.1) for k, value in enumerate(values)])
+        for arm, row in zip(arms, noise, strict=True):
+            values = 0.5 - gain * (arm.planner == "mcts") + row
+            store.add(arm, [Outcome(k, float(value), 0.1) for k, value in enumerate(values)])
 
 
-def cells_of(name: str, problems: set[str]) -> list[Cell]:
+def arms_of(name: str, problems: set[str]) -> list[Arm]:
     plan = read_experiment(ROOT / "studies" / f"{name}.toml")
-    return [cell for cell in plan.cells if cell.problem in problems]
+    return [arm for arm in plan.arms if arm.problem in problems]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_file_of_the_study_is_an_experiment_of_fresh_trials(path: Path) -> None:
     plan = read_experiment(path)
     assert plan.name == path.stem
-    assert {cell.seed for cell in plan.cells} == {1}
+    assert {arm.seed for arm in plan.arms} == {1}
     assert plan.trials == (15 if path.stem == "time-100ms" else 200)
-    labels = {cell.problem_label for cell in plan.cells}
+    labels = {arm.problem_label for arm in plan.arms}
     if path.stem in ("settings", "ablation-1ms", "candidates-1ms", "time-1ms", "time-10ms", "time-100ms"):
         assert labels == set(data.NINE)
     if path.stem in ("ablation", "candidates"):
@@ -50,7 +50,7 @@ def test_a_file_of_the_study_is_an_experiment_of_fresh_trials(path: Path) -> Non
 
 def test_no_problem_is_both_unseen_and_looked_at() -> None:
     unseen, others, settings = (
-        {cell.problem_label for cell in read_experiment(ROOT / "studies" / f"{name}.toml").cells}
+        {arm.problem_label for arm in read_experiment(ROOT / "studies" / f"{name}.toml").arms}
         for name in ("unseen", "others", "settings")
     )
     assert not unseen & (others | settings)
@@ -60,8 +60,8 @@ def test_no_problem_is_both_unseen_and_looked_at() -> None:
 def test_the_same_changes_are_made_to_both_budgets(name: str) -> None:
     by_iterations, by_time = (
         {
-            repr({k: v for k, v in cell.planner_options.items() if k not in ("iterations", "time_limit")})
-            for cell in plan.cells
+            repr({k: v for k, v in arm.planner_options.items() if k not in ("iterations", "time_limit")})
+            for arm in plan.arms
         }
         for plan in (read_experiment(ROOT / "studies" / f"{file}.toml") for file in (name, f"{name}-1ms"))
     )
@@ -75,18 +75,18 @@ def test_the_page_has_a_section_for_each_folder_and_none_for_others(tmp_path: Pa
     empty = (docs / "planning.md").read_text(encoding="utf-8")
     assert "## " in empty
     assert "| problem |" not in empty
-    settings = cells_of("settings", {"m1-entropy", "m2-imitation"})
-    fill(tmp_path / "half" / "settings", [cell for cell in settings if cell.planner == "mcts"])
+    settings = arms_of("settings", {"m1-entropy", "m2-imitation"})
+    fill(tmp_path / "half" / "settings", [arm for arm in settings if arm.planner == "mcts"])
     report.main([str(tmp_path / "half"), "--docs", str(docs)])
     assert "times as long" not in (docs / "planning.md").read_text(encoding="utf-8")
     fill(tmp_path / "settings", settings)
-    fill(tmp_path / "unseen", cells_of("unseen", {"queue-fairness"}), gain=-0.1)
-    fill(tmp_path / "time-1ms", cells_of("time-1ms", {"m1-entropy"}), gain=0.0)
-    fill(tmp_path / "ablation", cells_of("ablation", {"m1-entropy"}))
-    fill(tmp_path / "ablation-1ms", cells_of("ablation-1ms", {"m1-entropy"})[:3])
-    fill(tmp_path / "candidates", cells_of("candidates", {"m1-entropy", "taxi-entropy"}))
-    fill(tmp_path / "candidates-1ms", cells_of("candidates-1ms", {"m1-entropy"}))
-    fill(tmp_path / "leaves", cells_of("leaves", {"m1-entropy"}))
+    fill(tmp_path / "unseen", arms_of("unseen", {"queue-fairness"}), gain=-0.1)
+    fill(tmp_path / "time-1ms", arms_of("time-1ms", {"m1-entropy"}), gain=0.0)
+    fill(tmp_path / "ablation", arms_of("ablation", {"m1-entropy"}))
+    fill(tmp_path / "ablation-1ms", arms_of("ablation-1ms", {"m1-entropy"})[:3])
+    fill(tmp_path / "candidates", arms_of("candidates", {"m1-entropy", "taxi-entropy"}))
+    fill(tmp_path / "candidates-1ms", arms_of("candidates-1ms", {"m1-entropy"}))
+    fill(tmp_path / "leaves", arms_of("leaves", {"m1-entropy"}))
     report.main([str(tmp_path), "--docs", str(docs)])
     text = (docs / "planning.md").read_text(encoding="utf-8")
     assert "`MCTS(100)` is better on 2, not worse on none, worse on none of 2 (8 trials)" in text
@@ -119,9 +119,9 @@ def test_the_page_has_a_section_for_each_folder_and_none_for_others(tmp_path: Pa
 
 
 def test_a_comparison_pairs_the_trials_that_both_have() -> None:
-    cell = Cell("m1-entropy", "random")
-    ours = data.Played(cell, {0: 1.0, 1: 2.0, 2: 3.0, 5: 100.0}, [1.0])
-    theirs = data.Played(cell, {1: 2.5, 2: 3.7, 0: 1.4, 7: -100.0}, [1.0])
+    arm = Arm("m1-entropy", "random")
+    ours = data.Played(arm, {0: 1.0, 1: 2.0, 2: 3.0, 5: 100.0}, [1.0])
+    theirs = data.Played(arm, {1: 2.5, 2: 3.7, 0: 1.4, 7: -100.0}, [1.0])
     result = data.compare(ours, theirs)
     assert result.trials == 3
     assert result.difference == pytest.approx(-(0.4 + 0.5 + 0.7) / 3)
@@ -130,20 +130,20 @@ def test_a_comparison_pairs_the_trials_that_both_have() -> None:
 
 
 def test_differences_by_rounding_are_none() -> None:
-    cell = Cell("m1-entropy", "random")
-    ours = data.Played(cell, dict.fromkeys(range(9), 0.3 + 1e-13), [1.0])
-    theirs = data.Played(cell, dict.fromkeys(range(9), 0.3), [1.0])
+    arm = Arm("m1-entropy", "random")
+    ours = data.Played(arm, dict.fromkeys(range(9), 0.3 + 1e-13), [1.0])
+    theirs = data.Played(arm, dict.fromkeys(range(9), 0.3), [1.0])
     assert data.verdict(data.compare(ours, theirs)) == "not worse"
 
 
 def test_times_come_from_trials_that_had_the_machine_to_themselves(tmp_path: Path) -> None:
-    fill(tmp_path / "settings", cells_of("settings", {"m1-entropy", "m2-imitation"}))
-    fill(tmp_path / "pace", cells_of("settings", {"m1-entropy"}))
+    fill(tmp_path / "settings", arms_of("settings", {"m1-entropy", "m2-imitation"}))
+    fill(tmp_path / "pace", arms_of("settings", {"m1-entropy"}))
     pace = data.Folder(tmp_path / "pace")
-    for played in pace.cells:
+    for played in pace.arms:
         played.seconds = [0.02]
-    for played in data.Folder(tmp_path / "settings").clocked(pace).cells:
-        assert played.seconds == ([0.02] if played.cell.problem == "m1-entropy" else [0.1] * TRIALS)
+    for played in data.Folder(tmp_path / "settings").clocked(pace).arms:
+        assert played.seconds == ([0.02] if played.arm.problem == "m1-entropy" else [0.1] * TRIALS)
 
 
 def test_certificates_come_from_what_the_command_printed(tmp_path: Path) -> None:
@@ -157,17 +157,17 @@ def test_certificates_come_from_what_the_command_printed(tmp_path: Path) -> None
 
 def test_random_problems_are_named_by_what_they_are_made_of() -> None:
     options = {"states": 30, "actions": 8, "branching": 1, "discount": 1.0, "episodes": 3, "seed": 6}
-    assert tables.name(Cell("random-small", "random", options)) == (
+    assert tables.name(Arm("random-small", "random", options)) == (
         "30 × 8 entropy, deterministic, discount 1, 3 episodes, seed 6"
     )
     many = {"states": 30, "branching": 12}
-    assert tables.name(Cell("random-small", "random", many)) == "30 × 2 entropy, 12 outcomes, seed 0"
+    assert tables.name(Arm("random-small", "random", many)) == "30 × 2 entropy, 12 outcomes, seed 0"
 
 
 def test_a_cell_counts_in_the_version_that_ran_it_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cells = [cell for cell in cells_of("time-1ms", {"m1-entropy"}) if cell.planner in ("mcts", "mcts-paper")]
-    ours = [cell for cell in cells if cell.planner == "mcts"]
-    for name, run, gain in (("old", cells, 0.1), ("new", ours, 0.3)):
+    arms = [arm for arm in arms_of("time-1ms", {"m1-entropy"}) if arm.planner in ("mcts", "mcts-paper")]
+    ours = [arm for arm in arms if arm.planner == "mcts"]
+    for name, run, gain in (("old", arms, 0.1), ("new", ours, 0.3)):
         monkeypatch.setattr("gumdp.experiments.store.store.version", lambda name=name: name)
         fill(tmp_path, run, gain)
     folder = data.Folder(tmp_path)

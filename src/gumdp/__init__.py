@@ -8,6 +8,8 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from gumdp.registration import register_when_imported
+
 if TYPE_CHECKING:
     from gumdp import occupancy as occupancy
     from gumdp import plot as plot
@@ -178,3 +180,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_HOMES})
+
+
+register_when_imported()

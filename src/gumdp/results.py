@@ -54,6 +54,11 @@ class Trial:
     parts: Mapping[str, float] = field(default_factory=dict)  # what each term of a sum was worth, by name
     reality: Reality | None = field(default=None, repr=False)  # if it was played in a real environment
 
+    @property
+    def rewards(self) -> Array | None:
+        """What the real environment paid at each step: [T], or [T, k] where it pays k kinds; None in a model."""
+        return None if self.reality is None else self.reality.rewards
+
     def __str__(self) -> str:
         text = f"{self.planner}: value {self.value:.6g} after {self.actions.size} steps ({self.seconds:.3g} s)"
         return text if self.reality is None else f"{text}; {self.reality}"
@@ -115,21 +120,32 @@ class Reality:
     """How a trial in a real environment differed from what the model and the planner made of it."""
 
     expected: Array  # [T]: the value that the planner expected to end with, before each step; NaN if it did not say
-    likelihood: Array  # [T]: what probability the model gave to the state that really followed
-    rewards: Array  # [T]: what the environment itself paid
+    likelihood: Array  # [T]: what probability the model gave to the state that really followed; NaN: not known
+    rewards: Array  # [T]: what the environment itself paid; [T, k] where it pays k kinds
     terminated: Counts  # the steps after which an episode was over
     restarts: Counts  # the steps after which the environment was reset
     outside: int = 0  # observations that lay outside the bins
     ended: str = ""  # why the trial stopped before its horizon, if it did
     frames: tuple[Any, ...] = field(default=(), repr=False)  # what the environment drew, if asked for
+    samples: int | None = None  # simulated steps that likelihoods rest on; None: the model's table
 
     @property
     def surprises(self) -> Counts:
-        """The steps after which something happened that the model held impossible."""
+        """The steps after which something happened that the model held impossible, which only a table can say."""
         return np.flatnonzero(self.likelihood == 0.0)
 
+    @property
+    def unseen(self) -> Counts:
+        """The steps after which something happened that none of the simulated steps had shown."""
+        return np.flatnonzero(np.isnan(self.likelihood)) if self.samples else self.surprises
+
     def __str__(self) -> str:
-        text = f"{self.surprises.size} of {self.likelihood.size} steps led where the model said they can't"
+        steps = self.likelihood.size
+        text = f"{self.surprises.size} of {steps} steps led where the model said they can't"
+        if self.samples is not None:
+            text = f"{self.unseen.size} of {steps} steps led where none of {self.samples} simulated ones did"
+        if self.samples == 0:
+            text = f"none of {steps} steps was simulated for comparison"
         if np.isfinite(self.expected[:1]).any():
             text = f"the planner had expected {self.expected[0]:.6g}; {text}"
         return f"{text}; {self.ended}" if self.ended else text

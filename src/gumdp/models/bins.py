@@ -15,6 +15,7 @@ from gumdp.models.compiled import EdgeBoxes, EqualBoxes, cells_of
 
 Array = NDArray[np.float64]
 OUTSIDE = ("clip", "error")
+MOST = 10_000_000  # cells that an occupancy may have
 
 
 class Bins:
@@ -216,6 +217,12 @@ class Bins:
     def _settle(self, n: int) -> None:
         """Now that there are ``n`` dimensions: one entry for each in counts and ranges, all of them checked."""
         self.shape = self._counts * n if self._spread else self._counts
+        if sum(math.log(n) for n in self.shape) > math.log(MOST) + 1e-9:
+            bins = " × ".join(map(str, self.shape[:4])) + (" × …" if n > 4 else "")
+            raise GumdpError(
+                f"Bins: {bins} bins of {n} dimensions make {many(self.shape)} cells, more than the {MOST:,} that can "
+                "be counted; give fewer bins, or one bin to leave a dimension out."
+            )
         lows, highs = (np.broadcast_to(end, (len(self.shape),)).copy() for end in self._range)
         self._low, self._high = lows, highs
         for k, count in enumerate(self.shape):
@@ -230,6 +237,16 @@ class Bins:
                 raise GumdpError(f"Bins: low must be below high in dimension {k}, not {low:g} and {high:g}.")
         if self.names is not None and len(self.names) != len(self.shape):
             raise GumdpError(f"Bins: there are {len(self.names)} names for {len(self.shape)} dimensions.")
+
+
+def many(sizes: Sequence[int]) -> str:
+    """The product of the sizes, for people.
+
+    >>> many([3] * 24), many([256] * 1000)
+    ('282,429,536,481', 'about 10^2408')
+    """
+    power = sum(math.log10(n) for n in sizes)
+    return f"{math.prod(sizes):,}" if power < 15 else f"about 10^{power:.0f}"
 
 
 def _ends(what: str, values: ArrayLike | None) -> Array | None:

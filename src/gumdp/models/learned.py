@@ -12,6 +12,7 @@ from gumdp.errors import GumdpError, check_float, check_int, unknown
 from gumdp.models import logs
 from gumdp.models.base import Model
 from gumdp.models.bins import Bins
+from gumdp.models.columns import columns_of
 from gumdp.models.source import TERMINAL, Source
 from gumdp.models.tabular import Tabular
 
@@ -61,15 +62,17 @@ def learn(
     """A tabular model estimated from transitions: p(s'|s,a) = (n(s,a,s') + prior) / (n(s,a) + prior · S).
 
     Args:
-        data: logged transitions as arrays ``(states, actions, next_states)``; a pandas frame with the columns
-            state, action, next_state (and terminated, episode, if there are); a Minari dataset; a Gymnasium
-            environment or its id, or a model of ours, which are sampled: ``samples`` random actions from ``seed``,
-            starting afresh when an episode ends or after ``episode`` (200) steps.
+        data: logged transitions as arrays ``(states, actions, next_states)``, of numbers or of names; a pandas frame,
+            an Arrow table, a dictionary, or the path of a CSV or Parquet file with the columns state, action and
+            next_state (and terminated, episode, if there are); a Minari dataset; a Gymnasium environment or its id, or
+            a model of ours, which are sampled: ``samples`` random actions from ``seed``, starting afresh when an
+            episode ends or after ``episode`` (200) steps.
         shape: (states, actions), where the data may not show all of them.
         prior: pseudo-counts of every successor, in rows that were seen.
         unseen: pairs that never occurred ``"loop"`` back to their state, lead to any state alike (``"uniform"``), or
             are not available (``"exclude"``).
         terminal: what follows a state that ended an episode: ``"absorb"``, ``"restart"``, or ``"continue"`` as logged.
+            Where only some visits to a state ended one, it does so with their share.
         start: a distribution or a state; by default the frequencies of the first states of episodes.
         available: bool [S, A], False where an action can't be taken.
         bins: for continuous states.
@@ -90,8 +93,8 @@ def learn(
     divided = bins if isinstance(bins, Bins) or bins is None else Bins(bins)
     if hasattr(data, "iterate_episodes"):
         log = logs.from_minari(data, divided, index, cells)
-    elif hasattr(data, "columns") and hasattr(data, "to_numpy"):
-        log = logs.from_frame(data, shape, divided)
+    elif (columns := columns_of(data)) is not None:
+        log = logs.from_columns(columns, shape, divided)
     elif isinstance(data, (str, Model)) or hasattr(data, "reset"):
         walk = logs.Walk(check_int("learn: samples", samples, 1), check_int("seed", seed, 0), episode, terminal)
         log = logs.sample(data, walk, divided, index, cells)
@@ -108,9 +111,8 @@ def _fit(log: logs.Log, prior: float, unseen: str, terminal: str, start: Any, av
     matrix = sparse.csr_array((np.ones(rows.size), (rows, log.successors)), shape=(states * actions, states))
     if start is None:
         start = np.bincount(log.starts, minlength=states) / log.starts.size
-    ends = np.zeros(states, bool)
-    if terminal != "continue":
-        ends[log.successors[log.terminated]] = True
+    share = _ended_share(log) if terminal != "continue" else np.zeros(states)
+    ends = share == 1.0
     fixed = np.repeat(ends, actions)
     guessed = (counts == 0) & ~fixed & mask.ravel()
     if unseen == "exclude":
@@ -127,11 +129,26 @@ def _fit(log: logs.Log, prior: float, unseen: str, terminal: str, start: Any, av
     if terminal == "restart":
         parts.append(_constant(fixed, _as_distribution(start, states), log.shape))
     table = sum(parts[1:], parts[0])
+    mixed = np.where(ends, 0.0, share).repeat(actions)
+    if mixed.any():
+        over = _constant(mixed > 0.0, _as_distribution(start, states) if terminal == "restart" else None, log.shape)
+        table = sparse.diags_array(1.0 - mixed) @ table + sparse.diags_array(mixed) @ over
     model = Learned(table, start, available=None if mask.all() else mask, **log.names)
     model.samples = counts.reshape(states, actions)
     model.outside, model.axes = log.outside, log.axes
-    model.source = Source(_sentence(model, log, unseen, terminal, prior, ends), log.read, log.commands, terminal)
+    model.source = Source(_sentence(model, log, unseen, terminal, prior, share), log.read, log.commands, terminal)
     return model
+
+
+def _ended_share(log: logs.Log) -> NDArray[np.float64]:
+    """Of the visits to each state, the share with which an episode ended there: 1 in a terminal state.
+
+    A cell of continuous states can be both: an episode that ended there once says little of the next visit.
+    """
+    ended = np.bincount(log.successors[log.terminated], minlength=log.shape[0])
+    left = np.bincount(log.states, minlength=log.shape[0])
+    share: NDArray[np.float64] = ended / np.maximum(ended + left, 1)
+    return share
 
 
 def _estimate(
@@ -189,7 +206,10 @@ def _as_distribution(start: Any, states: int) -> NDArray[np.float64]:
     return one
 
 
-def _sentence(model: Learned, log: logs.Log, unseen: str, terminal: str, prior: float, ends: NDArray[np.bool_]) -> str:
+def _sentence(
+    model: Learned, log: logs.Log, unseen: str, terminal: str, prior: float, share: NDArray[np.float64]
+) -> str:
+    ends, sometimes = share == 1.0, int(((share > 0.0) & (share < 1.0)).sum())
     live = model.samples[~ends]
     seen = live[live > 0]
     never = int(live.size - seen.size)
@@ -199,5 +219,8 @@ def _sentence(model: Learned, log: logs.Log, unseen: str, terminal: str, prior: 
     text += f" (prior {prior:g})" if prior else ""
     text += f"; {never} pairs never seen {AT_UNSEEN[unseen]}" if never else ""
     text += f"; after {int(ends.sum())} terminal states {AFTER[terminal]}" if ends.any() else ""
+    if sometimes:
+        then = "starts afresh" if terminal == "restart" else "stays for a step"
+        text += f"; in {sometimes} states some visits ended an episode, and with their share it {then}"
     text += f"; {log.outside} observations were outside the bins" if log.outside else ""
     return text + "."

@@ -1,4 +1,4 @@
-"""Logged transitions: read from arrays, a pandas frame, a Minari dataset, an environment or a model."""
+"""Logged transitions: read from arrays, tables with columns, a Minari dataset, an environment or a model."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from gumdp.errors import GumdpError, check_int
 from gumdp.jit.callback import original_errors
 from gumdp.models.base import Model
 from gumdp.models.bins import Bins
-from gumdp.models.gymnasium.adapter import actions_of, open_environment, read_number, title
-from gumdp.models.gymnasium.observations import Cells, cells_for
+from gumdp.models.columns import numbered
+from gumdp.models.gymnasium.adapter import read_number
+from gumdp.models.gymnasium.observations import Cells, cells_for, flat
+from gumdp.models.gymnasium.opening import actions_of, open_environment, title
 from gumdp.models.gymnasium.table import names_of
 from gumdp.models.sampling import wander
 
@@ -61,6 +63,8 @@ def from_arrays(
         before, after = (np.asarray(x, dtype=np.float64) for x in (states, successors))
         outside = bins.outside(before) + bins.outside(after)
         states, successors = bins.index(before), bins.index(after)
+    states, successors, state_names = numbered(states, successors)
+    actions, _, action_names = numbered(actions, actions)
     rows = {"states": states, "actions": actions, "next_states": successors}
     whole_rows = {name: _whole_numbers(name, values) for name, values in rows.items()}
     sizes = {name: len(values) for name, values in whole_rows.items()}
@@ -90,25 +94,18 @@ def from_arrays(
     return Log(
         s, a, t, over, s[first], shape, f"{n} logged transitions",
         read=_BinReader(bins) if bins is not None else read_number,
-        commands=tuple(range(shape[1])), names=_described(bins), outside=outside,
-        axes=None if bins is None else bins.axes,
+        commands=tuple(range(shape[1])), names=_described(bins) | _called(shape, state_names, action_names),
+        outside=outside, axes=None if bins is None else bins.axes,
     )  # fmt: skip
 
 
-def from_frame(frame: Any, shape: tuple[int, int] | None, bins: Bins | None) -> Log:
-    """A log of a frame with the columns state, action, next_state, and optionally terminated and episode."""
-    missing = [name for name in ("state", "action", "next_state") if name not in frame.columns]
+def from_columns(columns: Mapping[str, Any], shape: tuple[int, int] | None, bins: Bins | None) -> Log:
+    """A log of the columns state, action, next_state, and optionally terminated and episode."""
+    missing = [name for name in ("state", "action", "next_state") if name not in columns]
     if missing:
-        raise GumdpError(f"learn: the frame needs a column {missing[0]!r}; it has {list(map(str, frame.columns))}.")
-
-    def column(name: str) -> Any:
-        values = frame[name].to_numpy()
-        return np.array(values.tolist()) if values.dtype == object else values
-
-    terminated, episode = (column(x) if x in frame.columns else None for x in ("terminated", "episode"))
-    return from_arrays(
-        (column("state"), column("action"), column("next_state")), shape, bins, terminated=terminated, episodes=episode
-    )
+        raise GumdpError(f"learn: the data needs a column {missing[0]!r}; it has {list(map(str, columns))}.")
+    rows = columns["state"], columns["action"], columns["next_state"]
+    return from_arrays(rows, shape, bins, terminated=columns.get("terminated"), episodes=columns.get("episode"))
 
 
 def from_minari(dataset: Any, bins: Bins | None, index: Any, cells: int | None) -> Log:
@@ -116,13 +113,19 @@ def from_minari(dataset: Any, bins: Bins | None, index: Any, cells: int | None) 
     space = dataset.observation_space
     name = str(getattr(dataset, "id", None) or dataset.spec.dataset_id)
     numbering = cells_for(_Spaces(space, dataset.action_space), name, bins, index, cells)
-    commands = actions_of(_Spaces(space, dataset.action_space))
+    try:
+        commands = actions_of(_Spaces(space, dataset.action_space))
+    except GumdpError:
+        raise GumdpError(
+            f"learn: the recorded actions of {name}, {dataset.action_space}, are not finitely many; put them into "
+            "classes first, and give (states, actions, next_states) as arrays."
+        ) from None
     rows: list[tuple[Ints, Ints, Ints, NDArray[np.bool_]]] = []
     outside = 0
     for episode in dataset.iterate_episodes():
         seen = _each(episode.observations, len(episode) + 1)
         if numbering.bins is not None:
-            outside += numbering.bins.outside(np.array([np.ravel(x) for x in seen], dtype=np.float64))
+            outside += numbering.bins.outside(np.array([flat(space, x) for x in seen]))
         line = np.array([numbering.number(x, None) for x in seen], dtype=np.int64)
         actions = np.asarray(episode.actions, dtype=np.int64).ravel() - commands[0]
         rows.append((line[:-1], actions, line[1:], np.asarray(episode.terminations, bool)))
@@ -181,7 +184,7 @@ def from_environment(env: Any, walk: Walk, numbering: Cells) -> Log:
         steps += 1
         state = -1 if truncated or steps == walk.limit or (terminated and walk.terminal != "continue") else after
     s, a, t, over = (np.array(x) for x in zip(*rows, strict=True))
-    outside = 0 if numbering.bins is None else numbering.bins.outside([np.ravel(x) for x in seen])
+    outside = 0 if numbering.bins is None else numbering.bins.outside([flat(env.observation_space, x) for x in seen])
     known = names_of(env.unwrapped) if numbering.count == getattr(env.observation_space, "n", None) else {}
     return Log(
         s, a, t, over.astype(bool), np.array(starts), (numbering.count, len(commands)),
@@ -262,6 +265,12 @@ def _each(observations: Any, count: int) -> list[Any]:
         columns = [_each(value, count) for value in observations]
         return [tuple(line[k] for line in columns) for k in range(count)]
     return list(observations[:count])
+
+
+def _called(shape: tuple[int, int], states: tuple[str, ...], actions: tuple[str, ...]) -> dict[str, Any]:
+    """The names that the data itself had for all of the states, and for all of the actions."""
+    both = {"state_names": (states, shape[0]), "action_names": (actions, shape[1])}
+    return {what: names for what, (names, count) in both.items() if len(names) == count}
 
 
 def _described(bins: Bins | None) -> dict[str, Any]:

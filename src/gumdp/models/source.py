@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 TERMINAL = ("continue", "absorb", "restart")  # what follows a state that ends an episode; "table" says "continue"
@@ -22,6 +22,7 @@ class Source:
     read: Callable[..., Any]  # (environment, observation, whether its episode is over) → a state of the model
     commands: tuple[Any, ...]  # what the environment calls each action
     terminal: str = "continue"  # one of TERMINAL: what the model does after a state that ends an episode
+    spec: Any = field(default=None, repr=False, compare=False)  # Gymnasium's, to make the same environment again
 
     def __str__(self) -> str:
         return self.text

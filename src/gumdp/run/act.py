@@ -12,8 +12,10 @@ from gumdp.errors import GumdpError, check_int, unknown
 from gumdp.jit.callback import original_errors
 from gumdp.models.base import Model
 from gumdp.models.compiled import next_state
-from gumdp.models.gymnasium.adapter import actions_of, open_environment, read_number, title
+from gumdp.models.gymnasium.adapter import read_number
 from gumdp.models.gymnasium.classic import read_state, twin_of
+from gumdp.models.gymnasium.clone import Clone
+from gumdp.models.gymnasium.opening import actions_of, open_environment, title
 from gumdp.models.source import Source, observation_is_state
 from gumdp.models.tabular import Tabular
 from gumdp.policies.base import Planner
@@ -21,7 +23,7 @@ from gumdp.problem import Problem
 from gumdp.results import Reality, Trial
 from gumdp.seeding import streams
 
-SAMPLES = 16  # steps of a model without a table, drawn to see what it held possible
+SAMPLES, FEW = 16, 4  # steps of a simulator, and of copies, drawn to see what the model held possible
 AT_LIMIT = ("stop", "restart")
 
 
@@ -35,21 +37,25 @@ def play(
     trial: int = 0,
     at_limit: str = "stop",
     frames: bool = False,
+    samples: int | None = None,
     on_decision: Callable[[int, Any], None] | None = None,
 ) -> Trial:
     """Play one trial in a real Gymnasium environment, planning in the problem's model.
 
     Args:
-        env: an environment, or an id, which is made with the horizon as its time limit.
+        env: an environment, or an id, which is made with the horizon as its time limit, and with the options that the
+            model's environment was made with.
         problem: its model may be the environment's own table, a simulator, copies, or learned; what follows a
             terminal state is done to the environment as the model has it: it goes on, waits, or is reset.
         at_limit: when the environment's time limit ends an episode before the horizon, ``"stop"`` there (the
             occupancy is that of the steps made, normalised), or ``"restart"`` the environment and go on.
         frames: keep what the environment draws in its render mode, in ``trial.reality.frames``.
+        samples: where the model has no table, so many simulated steps say how likely what followed was: 16, or 4 where
+            each is a call of Python; 0 leaves that out.
 
     ``trial.reality`` says how the plan and reality differed: what value the planner expected before each step, what
-    probability the model gave to what followed, and which steps it held impossible. (Where the model has no
-    table, probabilities are shares of 16 simulated steps, and NaN where those vary and none went the same way.)
+    probability the model gave to what followed, and which steps its table held impossible (without a table,
+    ``unseen`` has those that no simulated step agreed with). ``trial.rewards`` is what the environment paid.
 
     >>> import gumdp
     >>> problem = gumdp.zoo.load("frozenlake-entropy", horizon=20)
@@ -60,10 +66,11 @@ def play(
     if at_limit not in AT_LIMIT:
         raise unknown("at_limit", at_limit, AT_LIMIT)
     ours = isinstance(env, str)
-    env = open_environment(env, **({"max_episode_steps": problem.horizon} if ours else {}))
+    env = open_environment(_same(env, problem.model), **({"max_episode_steps": problem.horizon} if ours else {}))
+    env = problem.model.record(env) if isinstance(problem.model, Clone) else env
     try:
         seeds = streams(seed, first=check_int("trial", trial, 0))[0]
-        run = _Run(env, problem, planner, seeds, at_limit, bool(frames))
+        run = _Run(env, problem, planner, seeds, at_limit, bool(frames), _count(problem.model, samples))
         run.play(on_decision)
         return run.report(planner, int(seed), int(trial))
     finally:
@@ -74,7 +81,10 @@ def play(
 class _Run:
     """One trial under way."""
 
-    def __init__(self, env: Any, problem: Problem, planner: Planner, seeds: Any, at_limit: str, frames: bool) -> None:
+    def __init__(
+        self, env: Any, problem: Problem, planner: Planner, seeds: Any, at_limit: str, frames: bool, samples: int | None
+    ) -> None:
+        self.samples = samples
         self.env, self.problem, self.model = env, problem, problem.model
         self.source = interface(env, problem.model)
         self.policy = planner.bind(problem, seeds[1])
@@ -101,7 +111,7 @@ class _Run:
             if on_decision:
                 on_decision(t, decision)
             limited = self._step(t, decision.action)
-            self.likelihood.append(likelihood(self.model, state, decision.action, self.state, t))
+            self.likelihood.append(likelihood(self.model, state, decision.action, self.state, t, self.samples))
             if limited and not self._past_limit(t):
                 break
 
@@ -113,14 +123,14 @@ class _Run:
     def _step(self, t: int, action: int) -> bool:
         """Do it, as far as the environment's episode is not over; return whether its time limit was reached."""
         if self.over and self.source.terminal != "continue":
-            self.rewards.append(0.0)
+            self.rewards.append(np.zeros_like(self.rewards[-1]))  # there was a step that ended the episode
             if self.source.terminal == "restart":
                 self._reset()
                 self.restarts.append(t)
             return False
         command = self.source.commands[action]
         observation, reward, terminated, truncated, _ = self.env.step(command)
-        self.rewards.append(float(reward))
+        self.rewards.append(np.asarray(reward, dtype=np.float64))
         if terminated:
             self.terminated.append(t)
         self._look(observation, bool(terminated))
@@ -159,6 +169,7 @@ class _Run:
             outside=0 if bins is None else bins.outside(np.array(self.states)),
             ended=self.ended,
             frames=tuple(self.frames),
+            samples=self.samples,
         )
         return Trial(
             value=value,
@@ -173,6 +184,20 @@ class _Run:
             decisions=tuple(self.decisions),
             reality=reality,
         )
+
+
+def _same(env: Any, model: Model) -> Any:
+    """The specification of the model's own environment, if ``env`` is its id; else ``env``."""
+    spec = None if model.source is None else model.source.spec
+    return spec if isinstance(env, str) and spec is not None and env.rpartition(":")[2] == spec.id else env
+
+
+def _count(model: Model, samples: int | None) -> int | None:
+    """How many simulated steps to compare with; None where a table says it all."""
+    if isinstance(model, Tabular):
+        return None
+    few = FEW if isinstance(model, Clone) else SAMPLES
+    return few if samples is None else check_int("samples", samples, 0)
 
 
 def interface(env: Any, model: Model) -> Source:
@@ -195,16 +220,18 @@ def interface(env: Any, model: Model) -> Source:
     return source
 
 
-def likelihood(model: Model, state: Any, action: int, after: Any, t: int) -> float:
+def likelihood(model: Model, state: Any, action: int, after: Any, t: int, samples: int | None) -> float:
     """The probability that the model gives to what followed: exact in a table, else the share of simulated steps.
 
-    NaN where simulated steps differ among themselves and none went the same way: rare, but who knows how rare.
+    NaN where no simulated step went the same way: rare, or impossible, but who knows.
     """
     if isinstance(model, Tabular):
         successors, probabilities = model.row(int(state), action)
         return float(probabilities[successors == int(after)].sum())
+    if not samples:
+        return float("nan")
     world, s = model.compiled(), model.state(state)
     cell = int(world.cell(model.state(after)))
-    seeds = np.random.SeedSequence(t).generate_state(SAMPLES, np.uint64)
+    seeds = np.random.SeedSequence(t).generate_state(samples, np.uint64)
     cells = [int(world.cell(next_state(world, s, np.uint64(action), np.uint64(x)))) for x in seeds]
-    return float("nan") if cell not in cells and len(set(cells)) > 1 else cells.count(cell) / SAMPLES
+    return cells.count(cell) / samples if cell in cells else float("nan")

@@ -1,7 +1,7 @@
 """The occupancy MDP as a Gymnasium environment, for any library that learns in one.
 
-Importing this module registers ``gumdp/Occupancy-v0``; ``gymnasium.make("gumdp.environment:gumdp/Occupancy-v0",
-problem="m1-entropy")`` imports it by itself.
+``import gumdp`` registers it with Gymnasium: ``gymnasium.make("gumdp/Occupancy-v0", problem="m1-entropy")``; where
+nobody has imported it, ``gymnasium.make("gumdp:gumdp/Occupancy-v0", …)`` does.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from gumdp.errors import GumdpError, check_float, check_int, unknown
+from gumdp.errors import GumdpError, check_bool, check_float, check_int, unknown
 from gumdp.models.compiled import next_state, start_state
 from gumdp.models.simulator import Simulator
 from gumdp.problem import Problem
+from gumdp.registration import register
 
 SHAPING = ("none", "progress")
+UNAVAILABLE = ("replace", "refuse")
 
 
-class OccupancyEnv(gymnasium.Env[dict[str, Any], np.int64]):  # type: ignore[misc]
+class OccupancyEnv(gymnasium.Env[Any, np.int64]):  # type: ignore[misc]
     """An episode is one trial: reward 0 until its last step, and then -f(d).
 
     Observations are ``state`` (its number, or the continuous state of a simulator), ``occupancy`` [S, A], the running
@@ -33,6 +35,11 @@ class OccupancyEnv(gymnasium.Env[dict[str, Any], np.int64]):  # type: ignore[mis
             occupancy scaled to mass 1, and 0 at the beginning and at the end: such a potential leaves the best
             policy what it is.
         discount: the discount of whoever learns, for the shaping.
+        unavailable: an action that there is not in a state is ``"replace"``d by the next that there is (counted in the
+            action that is taken, ``info["action"]``), or ``"refuse"``d with an error. ``action_masks()`` and
+            ``info["action_mask"]`` say which there are.
+        flat: observations as one vector, for libraries that want one: the state (one place for each, or its
+            coordinates), the occupancy row by row, and the share of steps made.
 
     >>> env = OccupancyEnv("m1-entropy")
     >>> observation, _ = env.reset(seed=0)
@@ -47,6 +54,8 @@ class OccupancyEnv(gymnasium.Env[dict[str, Any], np.int64]):  # type: ignore[mis
         problem: Problem | str,
         shaping: str = "none",
         discount: float = 1.0,
+        unavailable: str = "replace",
+        flat: bool = False,
         render_mode: str | None = None,
     ) -> None:
         if isinstance(problem, str):
@@ -57,43 +66,42 @@ class OccupancyEnv(gymnasium.Env[dict[str, Any], np.int64]):  # type: ignore[mis
             raise GumdpError(f"OccupancyEnv: problem must be a Problem or a name, not {type(problem).__name__}.")
         if shaping not in SHAPING:
             raise unknown("shaping", shaping, SHAPING)
+        if unavailable not in UNAVAILABLE:
+            raise unknown("unavailable", unavailable, UNAVAILABLE)
         if render_mode is not None:
             raise GumdpError(f"OccupancyEnv: nothing is drawn, so that render_mode must be None, not {render_mode!r}.")
         self.problem = problem
         self.shaping = shaping == "progress"
         self.discount = check_float("OccupancyEnv: discount", discount, 0.0, 1.0)
+        self.refuses = unavailable == "refuse"
+        self.flat = check_bool("OccupancyEnv: flat", flat)
         self.render_mode = render_mode
         self.action_space = spaces.Discrete(problem.shape[1])
-        self.observation_space = spaces.Dict(
-            {
-                "state": self._state_space(),
-                "occupancy": spaces.Box(0.0, 1.0, problem.shape, np.float64),
-                "time": spaces.Discrete(problem.steps + 1),
-            }
-        )
+        parts = {
+            "state": self._state_space(),
+            "occupancy": spaces.Box(0.0, 1.0, problem.shape, np.float64),
+            "time": spaces.Discrete(problem.steps + 1),
+        }
+        self.observation_space = self._vectors(parts["state"]) if self.flat else spaces.Dict(parts)
         self._world = problem.model.compiled()
         self._state: Any = None
         self._time = problem.steps
         self._occupancy = np.zeros(problem.shape)
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
         self._begin()
         self._time = 0
         self._occupancy = np.zeros(self.problem.shape)
         return self._observation(), self._info()
 
-    def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         if self._time >= self.problem.steps:
             raise GumdpError("OccupancyEnv: there is no trial under way; call reset first.")
         number = check_int("OccupancyEnv: action", action, 0)
         if not self.action_space.contains(number):
             raise GumdpError(f"OccupancyEnv: action must be below {self.problem.shape[1]}, not {number}.")
-        allowed = self.problem.model.available
-        if allowed is not None and not allowed[self._cell, number]:
-            raise GumdpError(f"OccupancyEnv: action {number} is not available in state {self._cell}.")
+        number = self._taken(number)
         before = self._potential()
         self._occupancy[self._cell, number] += self.problem.weights[self._time]
         self._time += 1
@@ -107,7 +115,21 @@ class OccupancyEnv(gymnasium.Env[dict[str, Any], np.int64]):  # type: ignore[mis
         reward = -self.problem.value(self._occupancy) if over else 0.0
         if self.shaping:
             reward += (0.0 if over else self.discount * self._potential()) - before
-        return self._observation(), reward, over, False, self._info()
+        return self._observation(), reward, over, False, self._info() | {"action": number}
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Which actions there are in the state now: what MaskablePPO asks for."""
+        allowed = self.problem.model.available
+        return np.ones(self.problem.shape[1], bool) if allowed is None else allowed[self._cell].copy()
+
+    def _taken(self, number: int) -> int:
+        """The action, or the next that there is."""
+        allowed = self.problem.model.available
+        if allowed is None or allowed[self._cell, number]:
+            return number
+        if self.refuses:
+            raise GumdpError(f"OccupancyEnv: action {number} is not available in state {self._cell}.")
+        return int((number + np.argmax(np.roll(allowed[self._cell], -number))) % self.problem.shape[1])
 
     @property
     def _cell(self) -> int:
@@ -129,19 +151,34 @@ class OccupancyEnv(gymnasium.Env[dict[str, Any], np.int64]):  # type: ignore[mis
             return spaces.Box(-np.inf, np.inf, (len(model.first),), np.float64)
         return spaces.Discrete(model.shape[0])
 
-    def _observation(self) -> dict[str, Any]:
+    def _vectors(self, state: Any) -> Any:
+        """The space of flat observations."""
+        low, high = (np.zeros(state.n), np.ones(state.n)) if hasattr(state, "n") else (state.low, state.high)
+        rest = self._occupancy_size + 1
+        low, high = np.concatenate([low, np.zeros(rest)]), np.concatenate([high, np.ones(rest)])
+        return spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
+
+    @property
+    def _occupancy_size(self) -> int:
+        return self.problem.shape[0] * self.problem.shape[1]
+
+    def _observation(self) -> Any:
         shown: Any = np.int64(self._cell)
         if isinstance(self.problem.model, Simulator):
             shown = np.array(self._state)
+        if self.flat:
+            where = shown if np.ndim(shown) else np.eye(1, self.problem.shape[0], int(shown))[0]
+            parts = [where, np.minimum(self._occupancy.ravel(), 1.0), [self._time / self.problem.steps]]
+            return np.concatenate(parts).astype(np.float32)
         return {
             "state": shown,
             "occupancy": np.minimum(self._occupancy, 1.0),  # the last digit of a sum may exceed it
             "time": np.int64(self._time),
         }
 
-    def _info(self) -> dict[str, NDArray[np.int8]]:
+    def _info(self) -> dict[str, Any]:
         allowed = self.problem.model.available
         return {} if allowed is None else {"action_mask": allowed[self._cell].astype(np.int8)}
 
 
-gymnasium.register(id="gumdp/Occupancy-v0", entry_point="gumdp.run.environment:OccupancyEnv")
+register()

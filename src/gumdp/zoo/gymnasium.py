@@ -17,7 +17,7 @@ GUESS = "The target is our best guess at the published one, which the paper does
 
 def explore(name: str, discount: float, horizon: int, terminal: str) -> Problem:
     """Take every (state, action) pair of an environment evenly."""
-    from gumdp.models.gymnasium.adapter import newest
+    from gumdp.models.gymnasium.opening import newest
 
     model = gumdp.from_gymnasium(newest(name), terminal=terminal)
     return gumdp.Problem(model, gumdp.normalized(gumdp.Entropy()), discount, horizon)
@@ -25,7 +25,7 @@ def explore(name: str, discount: float, horizon: int, terminal: str) -> Problem:
 
 def imitate(name: str, target: str, discount: float, horizon: int, terminal: str) -> Problem:
     """Spend time in an environment as the shipped target does: see ``gumdp.zoo.targets``."""
-    from gumdp.models.gymnasium.adapter import newest
+    from gumdp.models.gymnasium.opening import newest
     from gumdp.zoo import targets
 
     objective = gumdp.normalized(gumdp.Imitation(targets.target(name.lower(), target)))

@@ -54,7 +54,8 @@ def target(world: str, kind: str) -> Array:
 
 def make(world: str, kind: str) -> Array:
     """The occupancy that ``target`` ships, made afresh."""
-    from gumdp.models.gymnasium.adapter import from_gymnasium, newest, open_environment
+    from gumdp.models.gymnasium.adapter import from_gymnasium
+    from gumdp.models.gymnasium.opening import newest, open_environment
     from gumdp.models.tabular import Tabular
     from gumdp.occupancy import expected_occupancy
 

@@ -28,7 +28,7 @@ def cliffwalking_budget(
     """
     import numpy as np
 
-    from gumdp.models.gymnasium.adapter import newest, open_environment
+    from gumdp.models.gymnasium.opening import newest, open_environment
 
     wind = check_float("wind", wind, 0.0, 0.5)
     env = open_environment(newest("CliffWalking"))

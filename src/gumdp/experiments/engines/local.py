@@ -17,6 +17,7 @@ from gumdp.experiments.engines.process import WorkerProcess
 from gumdp.experiments.engines.work import BuildCache, perform, sentence
 from gumdp.experiments.plan.arm import Arm
 from gumdp.experiments.plan.code import Code
+from gumdp.jit.compiling import Compiling
 
 QUEUE = 2  # jobs waiting for each worker, so that none is idle while results are stored
 MOST = 1024  # workers: more than any machine has cores, and fewer than it takes to bring one down
@@ -156,38 +157,3 @@ class Scout:
 
 
 PHASES = {"mcts": "searching", "mcts-paper": "searching", "solver": "solving", "exact": "solving"}
-
-
-class Compiling:
-    """The threads that are compiling now, as Numba tells."""
-
-    def __init__(self) -> None:
-        self._depth: dict[int, int] = {}
-        self._listener: object = None
-
-    @property
-    def threads(self) -> set[int]:
-        """Identities of threads."""
-        return {thread for thread, depth in list(self._depth.items()) if depth > 0}
-
-    def __enter__(self) -> Compiling:
-        from numba.core import event
-
-        depth = self._depth
-
-        class Listener(event.Listener):  # type: ignore[misc]
-            def on_start(self, event: object) -> None:
-                me = threading.get_ident()
-                depth[me] = depth.get(me, 0) + 1
-
-            def on_end(self, event: object) -> None:
-                depth[threading.get_ident()] -= 1
-
-        self._listener = Listener()
-        event.register("numba:compile", self._listener)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        from numba.core import event
-
-        event.unregister("numba:compile", self._listener)

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import difflib
-import importlib
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gumdp.errors import GumdpError, one_of, unknown
+from gumdp.errors import GumdpError, one_of
 from gumdp.models.base import Model
 from gumdp.models.bins import Bins
 from gumdp.models.gymnasium.classic import simulate, twin_of
 from gumdp.models.gymnasium.clone import Clone
+from gumdp.models.gymnasium.examine import HORIZON, Verdict, examine, rehearse
 from gumdp.models.gymnasium.observations import Cells, cells_for
+from gumdp.models.gymnasium.opening import actions_of, changed_by, open_environment, specification, title
+from gumdp.models.gymnasium.presets import preset_of
 from gumdp.models.gymnasium.table import from_table, names_of
+from gumdp.models.gymnasium.ways import Anew, Copy, Given, Maker, Replay, Way
 from gumdp.models.source import TERMINAL, Source
 
-PACKAGES = {"MiniGrid-": "minigrid", "BabyAI-": "minigrid"}
-METHODS = ("table", "simulator", "clone")
-HARMLESS = {  # wrappers that leave states, actions and transitions alone
-    "ClipReward", "HumanRendering", "NormalizeReward", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics",
-    "RecordVideo", "RenderCollection", "TimeLimit", "TransformReward",
+SEED = 7  # of the test that a way back stands
+WORDS = {
+    "Copy": "copies", "Given": "save and restore", "Preset": "save and restore", "Arcade": "save and restore",
+    "Replay": "replay", "Anew": "replay in a new environment",
 }  # fmt: skip
+METHODS = ("table", "simulator", "clone", "copy", "save", "replay")
 
 
 def from_gymnasium(
@@ -33,31 +37,36 @@ def from_gymnasium(
     method: str | None = None,
     terminal: str | None = None,
     start: ArrayLike | None = None,
-    bins: Bins | int | Sequence[int] | None = None,
+    bins: Bins | int | Sequence[int] | Mapping[Any, Any] | None = None,
     torques: int | ArrayLike = 5,
     index: Callable[..., int] | None = None,
     cells: int | None = None,
     save: Callable[[Any], Any] | None = None,
     restore: Callable[[Any, Any], None] | None = None,
+    actions: int | Sequence[Any] | None = None,
     **options: Any,
 ) -> Model:
     """A model of a Gymnasium environment, which says what it is made of: ``print(model.source)``.
 
     Args:
-        env: an environment, or the id of one; ``options`` go to ``gymnasium.make``.
+        env: an environment, the id of one, or a function that makes one; ``options`` go to ``gymnasium.make``.
         method: ``"table"`` takes the transition table that the environment publishes, ``"simulator"`` a compiled
-            twin of its dynamics, ``"clone"`` copies of the environment itself. By default the first that there is.
+            twin of its dynamics, ``"clone"`` the environment itself: its states are come back to by ``"copy"``, by
+            ``"save"`` and restore, or by ``"replay"`` of the actions from a reset with the same seed, the first that
+            stands a test with this environment. By default the first of all that there is.
         terminal: what follows a state that ends an episode, as trials go on for their whole horizon:
             ``"table"`` (or ``"continue"``) whatever the environment's own dynamics say, ``"absorb"`` the same
             state forever, ``"restart"`` a new start state.
         start: the distribution of start states [S], for a table without one.
-        bins: how continuous observations are divided into cells for the occupancy: ``Bins``, or so many equal bins
-            in each dimension. The dynamics stay continuous.
+        bins: how observations are divided into cells for the occupancy: ``Bins``, so many equal bins in each dimension,
+            or ``{name or number: count}`` for some of them (``(count, low, high)`` for one without bounds of its own).
+            The dynamics stay continuous.
         torques: Pendulum's actions: so many torques between its extremes, or a list of them.
         index, cells: for a clone, ``index(observation)`` or ``index(observation, env)`` is the cell, 0 … cells-1;
             needed where observations have no natural numbering.
         save, restore: for a clone that can't be copied, or not quickly: ``save(env)`` returns what
             ``restore(env, saved)`` needs to bring any environment of the kind back into that state.
+        actions: those to choose from, where there are too many: a list, or so many levels in each dimension.
 
     >>> from_gymnasium("FrozenLake-v1", map_name="8x8", terminal="restart")
     Tabular(64 states, 4 actions, 674 transitions)
@@ -65,100 +74,23 @@ def from_gymnasium(
     method = None if method is None else one_of("method", method, METHODS)
     terminal = None if terminal is None else one_of("terminal", terminal, ("table", *TERMINAL))
     terminal = "continue" if terminal == "table" else terminal
-    env = open_environment(env, **options)
+    if (save is None) != (restore is None):
+        raise GumdpError("from_gymnasium: save and restore go together; give both or neither.")
+    opened = open_environment(env, **options)
     if method is None:
-        method = _choose(env)
+        method = _choose(opened) if actions is None and save is None else "clone"
     if method == "table":
-        return _table(env, terminal or "continue", start)
-    divided = bins if isinstance(bins, Bins) or bins is None else Bins(bins)
+        return _table(opened, terminal or "continue", start)
+    divided = bins if isinstance(bins, (Bins, Mapping)) or bins is None else Bins(bins)
     if method == "simulator":
-        return _simulator(env, terminal, divided, torques)
-    return _clone(env, terminal or "restart", cells_for(env, title(env), divided, index, cells), save, restore)
-
-
-def open_environment(env: Any, **options: Any) -> Any:
-    """The environment itself, made if ``env`` is an id."""
-    import gymnasium
-    from gymnasium.error import Error, NameNotFound, NamespaceNotFound, VersionNotFound
-
-    if isinstance(env, str):
-        _register(env)
-        try:
-            return gymnasium.make(env, **options)
-        except (NameNotFound, NamespaceNotFound, VersionNotFound):
-            near = difflib.get_close_matches(env, gymnasium.registry, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}?" if near else "gymnasium.registry has those that there are."
-            raise GumdpError(f"unknown Gymnasium environment {env!r}; {hint}") from None
-        except (Error, ImportError, TypeError) as error:
-            raise GumdpError(f"gymnasium.make({env!r}) failed: {error}") from error
-    if not isinstance(env, gymnasium.Env):
-        raise GumdpError(f"expected a Gymnasium environment or the id of one, not {type(env).__name__}.")
-    if options:
-        raise GumdpError(f"{sorted(options)[0]} is for making an environment, but one was given: make it so yourself.")
-    return env
-
-
-def _register(name: str) -> None:
-    """Import the package that knows the environment, if it is one that has to be imported first."""
-    package = next((package for start, package in PACKAGES.items() if name.startswith(start)), None)
-    if package is not None:
-        try:
-            importlib.import_module(package)
-        except ImportError:
-            raise GumdpError(f"{name} needs the package {package}: pip install 'gumdp[{package}]'.") from None
-
-
-def newest(name: str) -> str:
-    """The id of the newest registered version of an environment, as 'Taxi' → 'Taxi-v4'.
-
-    >>> newest("FrozenLake")
-    'FrozenLake-v1'
-    """
-    import gymnasium
-
-    versions = [spec.version for spec in gymnasium.registry.values() if spec.namespace is None and spec.name == name]
-    if not versions:
-        raise unknown("Gymnasium environment", name, gymnasium.registry)
-    return f"{name}-v{max(v or 0 for v in versions)}"
-
-
-def title(env: Any) -> str:
-    """What to call an environment in a sentence."""
-    spec = getattr(env, "spec", None)
-    return spec.id if spec is not None else type(env.unwrapped).__name__
-
-
-def changed_by(env: Any) -> str | None:
-    """The name of a wrapper that may change states, actions or transitions, or None."""
-    import gymnasium
-
-    while isinstance(env, gymnasium.Wrapper):
-        if type(env).__name__ not in HARMLESS or not type(env).__module__.startswith("gymnasium."):
-            return type(env).__name__
-        env = env.env
-    return None
-
-
-def unwatched(env: Any) -> Any:
-    """The environment without the outer wrappers that change nothing."""
-    import gymnasium
-
-    while isinstance(env, gymnasium.Wrapper) and type(env).__name__ in HARMLESS:
-        env = env.env
-    return env
-
-
-def actions_of(env: Any) -> tuple[int, ...]:
-    """What the environment calls its actions, which must be finitely many."""
-    import gymnasium
-
-    space = env.action_space
-    if isinstance(space, gymnasium.spaces.Discrete):
-        return tuple(range(int(space.start), int(space.start + space.n)))
-    raise GumdpError(
-        f"from_gymnasium: {title(env)} has the action space {space}; it must be Discrete. "
-        "Wrap the environment in gymnasium.wrappers.TransformAction with a list of the actions to choose from."
-    )
+        if isinstance(divided, Mapping):
+            raise GumdpError("from_gymnasium: bins for a compiled simulator must be Bins or counts for each dimension.")
+        return _simulator(opened, terminal, divided, torques)
+    commands = actions_of(opened, actions)
+    numbering = cells_for(opened, title(opened), divided, index, cells)
+    maker = Maker(opened, None if opened is env or isinstance(env, str) else env)
+    own = None if save is None or restore is None else (save, restore)
+    return _clone(opened, method, terminal or "restart", numbering, commands, maker, own)
 
 
 def _choose(env: Any) -> str:
@@ -204,6 +136,7 @@ def _table(env: Any, terminal: str, start: ArrayLike | None) -> Model:
         read=read_number,
         commands=commands,
         terminal=terminal,
+        spec=specification(env, wrapped=False),
     )
     return model
 
@@ -211,22 +144,67 @@ def _table(env: Any, terminal: str, start: ArrayLike | None) -> Model:
 def _simulator(env: Any, terminal: str | None, bins: Bins | None, torques: int | ArrayLike) -> Model:
     if (wrapper := changed_by(env)) is not None:
         raise GumdpError(f"from_gymnasium: the wrapper {wrapper} may change what a simulator of {title(env)} does.")
-    return simulate(env, title(env), terminal, bins, torques)
+    model = simulate(env, title(env), terminal, bins, torques)
+    assert model.source is not None
+    model.source = replace(model.source, spec=specification(env, wrapped=False))
+    return model
 
 
-def _clone(env: Any, terminal: str, cells: Cells, save: Any, restore: Any) -> Model:
-    if (save is None) != (restore is None):
-        raise GumdpError("from_gymnasium: save and restore go together; give both or neither.")
-    model = Clone(env, actions_of(env), cells, terminal, save, restore)
+def _clone(
+    env: Any, method: str, terminal: str, cells: Cells, commands: tuple[Any, ...], maker: Maker, own: Any
+) -> Model:
+    way, verdict, refused = _way_in(env, method, commands, maker, own)
+    model = Clone(way, cells, terminal)
     after = {"continue": "goes on as it does", "absorb": "stays as it is", "restart": "starts afresh"}[terminal]
+    why = "".join(f"; no {name}, as {fault}" for name, fault in refused)
+    note = f"; {verdict.note}" if verdict.note else ""
+    if verdict.note:
+        warnings.warn(f"{title(env)}: {verdict.note}.", stacklevel=4)
+    speed = f"about {_rounded(verdict.rate)} iterations a second at a horizon of {HORIZON}"
     model.source = Source(
-        f"{title(env)}: copies of the environment itself, {cells.text} and {model.shape[1]} actions; every step is a "
-        f"call of Python, hundreds of times slower than a table; after a terminal state it {after}.",
+        f"{title(env)}: {way.text}, {cells.text} and {model.shape[1]} actions; every step is a call of Python, "
+        "hundreds of times slower than a table: "
+        f"{speed}{why}; after a terminal state it {after}{note}.",
         read=model.snapshot,
-        commands=actions_of(env),
+        commands=commands,
         terminal=terminal,
+        spec=specification(env, wrapped=True),
     )
     return model
+
+
+def _way_in(
+    env: Any, method: str, commands: tuple[Any, ...], maker: Maker, own: tuple[Any, Any] | None
+) -> tuple[Way, Verdict, list[tuple[str, str]]]:
+    """The first way back into a state that stands the test, and why those before it did not."""
+    stand = maker()
+    script = rehearse(stand, commands, SEED)
+    refused: list[tuple[str, str]] = []
+    parts = maker, commands, script.chance
+    ways: list[Way | None] = [Copy(*parts), preset_of(stand, *parts), Replay(*parts), Anew(*parts)]
+    if own is not None:
+        ways = [Given(*parts, *own)]
+    for way in ways:
+        if way is None or method not in ("clone", way.name):
+            continue
+        verdict = examine(way, maker(), script)
+        if not verdict.fault:
+            return way, verdict, refused
+        refused.append((WORDS[type(way).__name__], verdict.fault))
+    reasons = "; ".join(f"no {name}, as {fault}" for name, fault in refused) or "it offers no methods for its state"
+    raise GumdpError(
+        f"from_gymnasium: there is no way back into a state of {title(env)}: {reasons}. "
+        + (
+            "Correct save(env) and restore(env, saved)."
+            if own is not None
+            else "Give save=function(env) and restore=function(env, saved), or a function that makes the environment."
+        )
+    )
+
+
+def _rounded(rate: float) -> str:
+    """Two figures are enough."""
+    return f"{float(f'{rate:.1g}'):,.0f}" if rate >= 1.0 else f"{rate:.1g}"
 
 
 def read_number(env: Any, observation: Any, over: bool = False) -> int:

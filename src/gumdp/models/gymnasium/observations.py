@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gumdp.errors import GumdpError, check_int
-from gumdp.models.bins import Bins
+from gumdp.errors import GumdpError, check_int, items, show
+from gumdp.models.bins import MOST, Bins, many
 
-MOST = 100_000_000  # cells that an occupancy may have
+NAMED = 100_000  # cells, above which they have no names
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,9 @@ class Cells:
         return cell
 
 
-def cells_for(env: Any, name: str, bins: Bins | None, index: Any = None, cells: int | None = None) -> Cells:
+def cells_for(
+    env: Any, name: str, bins: Bins | Mapping[Any, Any] | None, index: Any = None, cells: int | None = None
+) -> Cells:
     """The numbering that the user gave, or the natural one of the observation space."""
     if index is not None:
         given = check_int("from_gymnasium: cells", cells, 1)
@@ -44,50 +47,84 @@ def cells_for(env: Any, name: str, bins: Bins | None, index: Any = None, cells: 
     if type(env.unwrapped).__module__.startswith("minigrid."):
         return _squares(env.unwrapped)
     space = env.observation_space
-    if bins is not None or type(space).__name__ == "Box":
+    if bins is not None:
         return _boxes(space, bins, name)
     count = count_of(space)
-    if count is None:
+    if count is not None and count <= MOST:
+        return Cells(_Natural(space, name), count, f"{count} observations", _numbers(space))
+    parts = dimensions(space)
+    if parts is None:
         raise GumdpError(
-            f"from_gymnasium: the observations of {name}, {space}, have no natural numbering; give "
+            f"from_gymnasium: the observations of {name}, {told(space)}, have no natural numbering; give "
             "index=function(observation) or function(observation, env), and cells=how many there are."
         )
-    if count > MOST:
-        raise GumdpError(f"from_gymnasium: {name} has {count:,} observations, too many to count; give index and cells.")
-    return Cells(_Natural(space), count, f"{count} observations")
+    what = "are continuous" if count is None else f"are {many([count])}, more than the {MOST:,} that can be counted"
+    some = f"{{{parts[0].name!r}: 8}}" if parts else "{…}"
+    raise GumdpError(
+        f"from_gymnasium: the observations of {name} {what}, {told(space)}; give bins=gumdp.Bins(…) to divide them, "
+        f"bins={some} to divide some of their {len(parts)} dimensions, or index and cells."
+    )
 
 
 class _Natural:
     """The number of an observation in a space of finitely many."""
 
-    def __init__(self, space: Any) -> None:
-        self.space = space
+    def __init__(self, space: Any, name: str) -> None:
+        self.space, self.name = space, name
 
     def __call__(self, observation: Any, env: Any) -> int:
-        return number_in(self.space, observation)
+        try:
+            return number_in(self.space, observation)
+        except (TypeError, ValueError, KeyError, IndexError):
+            raise GumdpError(
+                f"{self.name} showed {show(observation)}, which is not in its observation space {told(self.space)}; "
+                "give index=function(observation), and cells=how many there are."
+            ) from None
 
 
 class _InBins:
-    """The cell of a continuous observation."""
+    """The cell of an observation that is made of numbers."""
 
-    def __init__(self, bins: Bins) -> None:
-        self.bins = bins
+    def __init__(self, bins: Bins, space: Any) -> None:
+        self.bins, self.space = bins, space
 
     def __call__(self, observation: Any, env: Any) -> int:
-        return int(self.bins.index(np.ravel(observation)))
+        return int(self.bins.index(flat(self.space, observation)))
 
 
-def _boxes(space: Any, bins: Bins | None, name: str) -> Cells:
-    if type(space).__name__ != "Box":
-        raise GumdpError(f"from_gymnasium: bins are for continuous observations, but {name} has {space}.")
-    if bins is None:
-        raise GumdpError(
-            f"from_gymnasium: the observations of {name} are continuous, {space}; give bins=gumdp.Bins(…) to divide "
-            "them, or index and cells."
-        )
-    divided = bins.over(space.low.ravel(), space.high.ravel(), what=f"an observation of {name}")
-    names = tuple(divided.cell_names())
-    return Cells(_InBins(divided), divided.cells, repr(divided), names, divided.grid, divided.axes, divided)
+def _boxes(space: Any, bins: Bins | Mapping[Any, Any], name: str) -> Cells:
+    parts = None if type(space).__name__ == "Discrete" else dimensions(space)
+    if parts is None:
+        raise GumdpError(f"from_gymnasium: bins are for observations made of numbers, but {name} has {told(space)}.")
+    if isinstance(bins, Mapping):
+        bins = _some(parts, bins, name)
+    low, high = np.array([p.low for p in parts]), np.array([p.high for p in parts])
+    names = None if type(space).__name__ == "Box" and len(space.shape) == 1 else [p.name for p in parts]
+    divided = bins.over(low, high, names, what=f"an observation of {name}")
+    titles = tuple(divided.cell_names()) if divided.cells <= NAMED else None
+    shown = [n for n in divided.shape or () if n > 1]
+    text = repr(divided) if len(parts) < 8 else f"{divided.cells} cells of {len(shown)} of {len(parts)} dimensions"
+    return Cells(_InBins(divided, space), divided.cells, text, titles, divided.grid, divided.axes, divided)
+
+
+def _some(parts: list[Dimension], bins: Mapping[Any, Any], name: str) -> Bins:
+    """Bins of the dimensions that were chosen: ``{name or number: count}`` or ``{…: (count, low, high)}``."""
+    counts = np.ones(len(parts), np.int64)
+    low, high = np.full(len(parts), np.nan), np.full(len(parts), np.nan)
+    for key, value in bins.items():
+        chosen = [k for k, p in enumerate(parts) if key in (k, p.name) or p.name.startswith((f"{key}[", f"{key}."))]
+        if not chosen:
+            raise GumdpError(
+                f"from_gymnasium: {key!r} in bins is no dimension of an observation of {name}; there are "
+                f"{', '.join(p.name for p in parts[:8])}{' …' if len(parts) > 8 else ''}."
+            )
+        given = items(value) or [value]
+        if len(given) not in (1, 3):
+            raise GumdpError(f"from_gymnasium: bins[{key!r}] must be a count or (count, low, high), not {show(value)}.")
+        counts[chosen] = check_int(f"from_gymnasium: bins[{key!r}]", given[0], 1)
+        if len(given) == 3:
+            low[chosen], high[chosen] = given[1:]
+    return Bins(counts.tolist(), low, high)
 
 
 def _squares(world: Any) -> Cells:
@@ -102,18 +139,72 @@ def _where(observation: Any, env: Any) -> int:
     return int(world.agent_pos[1]) * int(world.width) + int(world.agent_pos[0])
 
 
+@dataclass(frozen=True)
+class Dimension:
+    """One number of an observation."""
+
+    name: str
+    low: float
+    high: float
+
+
+def dimensions(space: Any, name: str = "") -> list[Dimension] | None:
+    """The numbers that an observation is made of, in the order of ``flat``; None if it is made of something else."""
+    kind = type(space).__name__
+    if kind in ("Tuple", "Dict"):
+        found: list[Dimension] = []
+        for key, part in zip(_keys(space), _parts(space), strict=True):
+            inner = dimensions(part, f"{name}.{key}" if name else str(key))
+            if inner is None:
+                return None
+            found += inner
+        return found
+    if kind == "Discrete":
+        return [Dimension(name or "x0", float(space.start), float(space.start + space.n - 1))]
+    if kind not in ("Box", "MultiDiscrete", "MultiBinary"):
+        return None
+    low, high = (np.broadcast_to(np.asarray(end, float), space.shape).ravel() for end in _ends(space))
+    size = low.size
+    names = [f"{name}[{k}]" if name else f"x{k}" for k in range(size)] if size > 1 or not name else [name]
+    return [Dimension(n, float(a), float(b)) for n, a, b in zip(names, low, high, strict=True)]
+
+
+def flat(space: Any, observation: Any) -> Any:
+    """The numbers of an observation, one after the other."""
+    kind = type(space).__name__
+    if kind in ("Tuple", "Dict"):
+        values = [observation[key] for key in space.spaces] if kind == "Dict" else list(observation)
+        return np.concatenate([flat(part, x) for part, x in zip(_parts(space), values, strict=True)])
+    return np.ravel(np.asarray(observation, dtype=np.float64))
+
+
+def _ends(space: Any) -> tuple[Any, Any]:
+    """The least and the greatest value of each number of a space."""
+    kind = type(space).__name__
+    if kind == "Box":
+        return space.low, space.high
+    start = np.asarray(getattr(space, "start", 0))
+    return start, start + (space.nvec if kind == "MultiDiscrete" else 2) - 1
+
+
+def told(space: Any) -> str:
+    """A space, as it goes into a sentence."""
+    text = " ".join(str(space).split())
+    return text if len(text) <= 100 else text[:97] + "…"
+
+
 def count_of(space: Any) -> int | None:
     """How many observations a space has, or None if there is no telling."""
     kind = type(space).__name__
     if kind == "Discrete":
         return int(space.n)
-    if kind == "MultiDiscrete":
-        return math.prod(int(n) for n in np.ravel(space.nvec))
-    if kind == "MultiBinary":
-        return int(2 ** int(np.prod(space.n)))
     if kind in ("Tuple", "Dict"):
         parts = [count_of(part) for part in _parts(space)]
         return None if None in parts else math.prod(p or 0 for p in parts)
+    if kind in ("MultiDiscrete", "MultiBinary") or (kind == "Box" and np.issubdtype(space.dtype, np.integer)):
+        low, high = _ends(space)
+        sizes = np.broadcast_to(np.asarray(high, object) - np.asarray(low, object) + 1, space.shape).ravel()
+        return math.prod(int(n) for n in sizes)
     return None
 
 
@@ -121,20 +212,38 @@ def _parts(space: Any) -> list[Any]:
     return list(space.spaces.values()) if type(space).__name__ == "Dict" else list(space.spaces)
 
 
+def _keys(space: Any) -> list[Any]:
+    return list(space.spaces) if type(space).__name__ == "Dict" else list(range(len(space.spaces)))
+
+
 def number_in(space: Any, observation: Any) -> int:
-    """The number of an observation, the last part fastest."""
+    """The number of an observation, the last part fastest; a ValueError if it is not in the space."""
     kind = type(space).__name__
-    if kind == "Discrete":
-        return int(observation) - int(space.start)
-    if kind in ("MultiDiscrete", "MultiBinary"):
-        sizes = np.ravel(space.nvec) if kind == "MultiDiscrete" else np.full(int(np.prod(space.n)), 2)
-        start = getattr(space, "start", 0)
-        return int(np.ravel_multi_index(tuple(np.ravel(np.asarray(observation) - start)), tuple(sizes)))
-    parts = [observation[key] for key in space.spaces] if kind == "Dict" else list(observation)
     number = 0
-    for part, value in zip(_parts(space), parts, strict=True):
-        number = number * (count_of(part) or 1) + number_in(part, value)
+    if kind in ("Tuple", "Dict"):
+        parts = [observation[key] for key in space.spaces] if kind == "Dict" else list(observation)
+        for part, value in zip(_parts(space), parts, strict=True):
+            number = number * (count_of(part) or 1) + number_in(part, value)
+        return number
+    if kind == "Discrete":
+        number = int(observation) - int(space.start)
+        if not 0 <= number < int(space.n):
+            raise ValueError
+        return number
+    low, high = (np.broadcast_to(end, space.shape).ravel() for end in _ends(space))
+    for value, least, most in zip(np.ravel(observation).tolist(), low.tolist(), high.tolist(), strict=True):
+        if not least <= value <= most or value != int(value):
+            raise ValueError
+        number = number * (most - least + 1) + int(value) - least
     return number
+
+
+def _numbers(space: Any) -> tuple[str, ...] | None:
+    """Names of the observations of a small integer box: the numbers themselves."""
+    if type(space).__name__ != "Box" or (count_of(space) or 0) > NAMED:
+        return None
+    lines = [range(int(a), int(b) + 1) for a, b in zip(space.low.ravel(), space.high.ravel(), strict=True)]
+    return tuple(", ".join(map(str, numbers)) for numbers in itertools.product(*lines))
 
 
 def _two_arguments(index: Any) -> Callable[[Any, Any], int]:
