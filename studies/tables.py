@@ -115,7 +115,7 @@ def certificates(found: Iterable[dict[str, Any]]) -> str:
 def name(arm: Arm) -> str:
     """A problem in a few words: the random ones by what they are made of.
 
-    >>> name(Cell("random-small", "random", {"states": 9, "seed": 3, "branching": 1}))
+    >>> name(Arm("random-small", "random", {"states": 9, "seed": 3, "branching": 1}))
     '9 × 2 entropy, deterministic, seed 3'
     """
     if arm.problem != "random-small":

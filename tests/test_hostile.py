@@ -52,7 +52,6 @@ def plan() -> Iterator[Experiment]:
         options = [planners.Option("word" + NASTY, str, "a"), planners.Option("iterations", int, "b")]
         mine = planners.PlannerEntry("me" + NASTY, "mine", lambda **_: gumdp.Random(), tuple(options))
         patch.setattr(planners, "_entries", {**planners._entries, mine.name: mine})
-        patch.setattr("gumdp.experiments.store.store.version", lambda: "0.1" + NASTY)
 
         def build(**options: object) -> gumdp.Problem:
             return zoo.load("m1-entropy")
@@ -75,14 +74,13 @@ def folder(plan: Experiment, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Results in which every field is nasty."""
     folder = tmp_path_factory.mktemp("hostile") / "fol<b>der$&{}"
     rng = np.random.default_rng(0)
-    with Store.open(folder) as store:
+    with Store.open(folder, "0.1" + NASTY) as store:
         machine = dict.fromkeys(("processor", "python", "cores", "system"), DEEP)
         store.begin("engine" + NASTY, {**machine, "packages": {DEEP: DEEP}, "study": plan.study()}, "run " + LINES)
-        for cell in plan.arms:
-            store.add(cell, [Outcome(k, float(0.1 + 0.01 * x), 0.1) for k, x in enumerate(rng.normal(size=4))])
-            store.add(cell, [Outcome(9, float("nan"), 0.0, "failure " + LINES)])
-            if "\ud800" not in cell.problem_label:  # the store refuses such a key
-                store.note("bound", cell.problem_label, {"value": 0.01, "method": DEEP, "reason": DEEP})
+        for arm in plan.arms:
+            store.add(arm, [Outcome(k, float(0.1 + 0.01 * x), 0.1) for k, x in enumerate(rng.normal(size=4))])
+            store.add(arm, [Outcome(9, float("nan"), 0.0, "failure " + LINES)])
+            store.note("bound", arm.problem_digest, {"value": 0.01, "method": DEEP, "reason": DEEP})
         store.end("status " + LINES, 1.0)
     return folder
 

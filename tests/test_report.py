@@ -44,12 +44,12 @@ def call(capsys):
 def test_the_plan_is_the_paper_s() -> None:
     plan = reproduction()
     assert len(plan.arms) == 9 * (2 + len(BUDGETS) + len(BUDGETS) - len(THINNED))
-    assert {cell.problem for cell in plan.arms} == set(SETTINGS)
-    for cell in plan.arms:
-        problem = cell.make_problem() if cell.planner == "random" else None
+    assert {arm.problem for arm in plan.arms} == set(SETTINGS)
+    for arm in plan.arms:
+        problem = arm.make_problem() if arm.planner == "random" else None
         assert problem is None or (problem.discount, problem.horizon) == (
             0.9,
-            100 if cell.problem[0:2] in ("m1", "m2", "m3") else 200,
+            100 if arm.problem[0:2] in ("m1", "m2", "m3") else 200,
         )
 
 
@@ -126,8 +126,8 @@ def test_seeds_are_put_together_and_budgets_make_a_curve(tmp_path: Path) -> None
         store.begin("local", {}, "test")
         for seed in (0, 1):
             for budget in (100, 10):
-                cell = Arm("m1-entropy", "mcts", {}, {"iterations": budget}, seed)
-                store.add(cell, [Outcome(k, float(10 * seed + k), 1.0) for k in range(3)])
+                arm = Arm("m1-entropy", "mcts", {}, {"iterations": budget}, seed)
+                store.add(arm, [Outcome(k, float(10 * seed + k), 1.0) for k in range(3)])
     (section,) = read_story(tmp_path).sections
     (line,) = section.lines
     assert [(r.iterations, r.values.tolist()) for r in line.curve] == [(n, [0, 1, 2, 10, 11, 12]) for n in (10, 100)]
@@ -220,8 +220,8 @@ def test_a_report_of_other_experiments_needs_no_paper(tmp_path: Path) -> None:
 def test_the_reproduction_document_explains_what_differs(tmp_path: Path) -> None:
     folder = paper_folder(tmp_path, ["m1-entropy"])
     with Store.open(folder) as store:
-        cell = next(c.cell for c in store.arms() if c.cell.planner == "solver")
-        store.add(cell, [Outcome(100 + k, 0.0855, 0.1) for k in range(1000)])
+        arm = next(c.arm for c in store.arms() if c.arm.planner == "solver")
+        store.add(arm, [Outcome(100 + k, 0.0855, 0.1) for k in range(1000)])
     text = reproduction_text(read_story(folder))
     assert "gumdp reproduce --out results" in text
     assert "- **m1-entropy, solver**: ours is higher." in text
@@ -285,18 +285,18 @@ class Doing:
 
 
 def progressed() -> Progress:
-    cell = Progress(Arm("subset-sum", "random", {"numbers": [1, 2]}), 3)
-    cell.add([Outcome(0, 1.0, 0.1), Outcome(1, 2.0, 0.1)])
-    return cell
+    arm = Progress(Arm("subset-sum", "random", {"numbers": [1, 2]}), 3)
+    arm.add([Outcome(0, 1.0, 0.1), Outcome(1, 2.0, 0.1)])
+    return arm
 
 
 def test_lines_tell_of_each_arm_that_ended() -> None:
     stream = io.StringIO()
-    lines, cell = PlainLines(stream), progressed()
-    lines.begin([cell], Doing())
-    lines.update(0, cell)
-    cell.add([Outcome(2, float("nan"), 0.0, "boom")])
-    lines.update(0, cell)
+    lines, arm = PlainLines(stream), progressed()
+    lines.begin([arm], Doing())
+    lines.update(0, arm)
+    arm.add([Outcome(2, float("nan"), 0.0, "boom")])
+    lines.update(0, arm)
     text = stream.getvalue().splitlines()
     assert text[0] == "1 arms, 3 trials; engine local"
     assert text[1].endswith("subset-sum(numbers=[1, 2]) · random: mean 1.5 ± 0.82, 1 failed")
@@ -328,16 +328,16 @@ def test_a_run_goes_on_when_nobody_reads_its_lines() -> None:
 
 def test_bars_show_the_arm_the_whole_and_what_the_machine_does() -> None:
     console = Console(width=120, record=True, force_terminal=True, file=io.StringIO())
-    bars, cell = LiveBars(console), progressed()
-    bars.begin([cell], Doing())
-    bars.update(0, cell)
+    bars, arm = LiveBars(console), progressed()
+    bars.begin([arm], Doing())
+    bars.update(0, arm)
     drawn = "".join(segment.text for segment in console.render(Group(*bars._bars.get_renderables())))
     assert "all arms" in drawn
     assert "2/3" in drawn
     assert "mean 1.5 ± 0.82" in drawn
     assert "compiling m1-entropy · mcts" in drawn
-    cell.add([Outcome(2, 3.0, 0.1)])
-    bars.update(0, cell)
+    arm.add([Outcome(2, 3.0, 0.1)])
+    bars.update(0, arm)
     bars.say("a [strange] thing")
     bars.end()
     text = console.export_text()

@@ -38,9 +38,9 @@ def stored(folder: Path, plan: Experiment, values: Values) -> Story:
     """What a run of ``plan`` leaves behind, with made-up values."""
     with Store.open(folder) as store:
         store.begin("local", {"study": plan.study()}, "gumdp run study.toml")
-        for cell in plan.arms:
-            numbers = np.asarray(values(cell), dtype=float)
-            store.add(cell, [Outcome(k, float(x), 0.1) for k, x in enumerate(numbers)])
+        for arm in plan.arms:
+            numbers = np.asarray(values(arm), dtype=float)
+            store.add(arm, [Outcome(k, float(x), 0.1) for k, x in enumerate(numbers)])
         store.end("complete", 1.0)
     return read_story(folder)
 
@@ -50,7 +50,7 @@ def stored(folder: Path, plan: Experiment, values: Values) -> Story:
 
 def test_title_and_text_are_the_user_s_own(tmp_path: Path) -> None:
     plan = Experiment.grid(["m1-entropy"], ["random", "greedy"], title="Greed & chance", text="Is greed good?")
-    story = stored(tmp_path, plan, lambda cell: [0.1, 0.2])
+    story = stored(tmp_path, plan, lambda arm: [0.1, 0.2])
     page = write_report(story).read_text(encoding="utf-8")
     assert "<h1>Greed &amp; chance</h1>" in page
     assert "Is greed good?" in page
@@ -60,7 +60,7 @@ def test_title_and_text_are_the_user_s_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("about", "title"), [({}, "experiment"), ({"name": "mine"}, "mine")])
 def test_without_a_title_it_has_the_experiment_s_name(tmp_path: Path, about: dict[str, str], title: str) -> None:
     plan = Experiment.grid(["m1-entropy"], ["random"], **about)
-    assert stored(tmp_path, plan, lambda cell: [0.1]).title == title
+    assert stored(tmp_path, plan, lambda arm: [0.1]).title == title
 
 
 def test_a_folder_without_a_study_has_the_folder_s_name(tmp_path: Path) -> None:
@@ -79,12 +79,12 @@ def test_a_study_that_makes_no_sense_is_left_out(tmp_path: Path) -> None:
         assert read_story(tmp_path / str(k)).title == f"Results in {k}"
 
 
-@pytest.mark.parametrize("machine", [[], 7, {"packages": 3, "cores": [1]}, None])
+@pytest.mark.parametrize("machine", [{"packages": 3, "cores": [1]}, {"packages": [1], "python": None}, {}])
 def test_facts_of_another_kind_are_no_trouble(tmp_path: Path, machine: object) -> None:
     with Store.open(tmp_path) as store:
         store.begin("local", machine, "test")
         store.add(Arm("m1-entropy", "random"), [Outcome(j, 0.5, 1.0) for j in range(3)])
-        store.note("bound", "m1-entropy", ["no", "bound"])
+        store.note("bound", Arm("m1-entropy", "random").problem_digest, {"value": "low"})
     assert "Run it again" in write_report(tmp_path).read_text(encoding="utf-8")
 
 
@@ -105,11 +105,11 @@ def trio(**about: object) -> Experiment:
     return Experiment.grid(["m1-entropy", "m2-imitation"], ["random", "greedy", searches], trials=30, **about)
 
 
-def noisy(cell: Arm) -> np.ndarray:
+def noisy(arm: Arm) -> np.ndarray:
     """Trials share their luck; the greedy planner is better by far, reuse makes no difference but for noise."""
     luck = np.random.default_rng(1).normal(size=30)
-    own = np.random.default_rng(sum(cell.label.encode())).normal(size=30)
-    return 1.0 + luck + 0.1 * own - 2.0 * (cell.planner == "greedy")
+    own = np.random.default_rng(sum(arm.label.encode())).normal(size=30)
+    return 1.0 + luck + 0.1 * own - 2.0 * (arm.planner == "greedy")
 
 
 def test_every_candidate_is_compared_with_the_baseline_on_the_same_trials(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_every_candidate_is_compared_with_the_baseline_on_the_same_trials(tmp_pa
     assert [(pair.section.problem, pair.candidate.name) for pair in story.pairs] == [
         (problem, name)
         for problem in ("m1-entropy", "m2-imitation")
-        for name in ("greedy", "MCTS(reuse=true)", "MCTS(reuse=false)")
+        for name in ("greedy", "MCTS(reuse=True)", "MCTS(reuse=False)")
     ]
     pair = story.pairs[0]
     a, b = (section_values(story, name) for name in ("greedy", "random"))
@@ -146,14 +146,14 @@ def test_the_first_planner_is_the_baseline_if_none_is_named(tmp_path: Path) -> N
 def test_a_baseline_with_options_and_chosen_candidates(tmp_path: Path) -> None:
     about = {"baseline": {"name": "mcts", "reuse": False, "iterations": 10}, "candidates": ("greedy",)}
     story = stored(tmp_path, trio(**about), noisy)
-    assert [(p.candidate.name, p.baseline.name) for p in story.pairs] == [("greedy", "MCTS(reuse=false)")] * 2
+    assert [(p.candidate.name, p.baseline.name) for p in story.pairs] == [("greedy", "MCTS(reuse=False)")] * 2
     assert {p.sides[1].iterations for p in story.pairs} == {10}
 
 
 def test_the_lead_says_who_is_better_in_plain_words(tmp_path: Path) -> None:
     text = " ".join(lead(stored(tmp_path, trio(baseline="random"), noisy)))
     assert "greedy is clearly better than random on 2 of 2 problems." in text
-    assert "MCTS(reuse=true) and MCTS(reuse=false) are not clearly different from random on any of 2 problems." in text
+    assert "MCTS(reuse=True) and MCTS(reuse=False) are not clearly different from random on any of 2 problems." in text
 
 
 def test_the_table_says_it_too(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_clearly_survives_ties_rounding_errors_and_constant_differences(tmp_path
     plan = Experiment.grid(["m1-entropy"], ["random", "greedy"])
     base = 1.0 + np.arange(len(difference)) / 7
 
-    story = stored(tmp_path, plan, lambda cell: base + (np.array(difference) if cell.planner == "greedy" else 0.0))
+    story = stored(tmp_path, plan, lambda arm: base + (np.array(difference) if arm.planner == "greedy" else 0.0))
     (pair,) = story.pairs
     assert pair.clear == clear
 
@@ -251,7 +251,7 @@ def test_published_imitation_is_of_the_published_target() -> None:
 
 def test_other_horizons_stand_beside_no_published_value(tmp_path: Path) -> None:
     plan = Experiment.grid([{"name": "m1-entropy", "horizon": 20}], ["random", {"name": "mcts-paper"}], trials=3)
-    story = stored(tmp_path, plan, lambda cell: [0.1, 0.2, 0.3])
+    story = stored(tmp_path, plan, lambda arm: [0.1, 0.2, 0.3])
     assert not story.paper
     assert verdicts(story) == []
     assert "published" not in write_report(story).read_text(encoding="utf-8")
@@ -259,7 +259,7 @@ def test_other_horizons_stand_beside_no_published_value(tmp_path: Path) -> None:
 
 def test_a_quick_reproduction_compares_the_baselines_alone(tmp_path: Path) -> None:
     plan = Experiment.grid(["m1-entropy"], ["random", {"name": "mcts-paper", "iterations": 200}], trials=3)
-    story = stored(tmp_path, plan, lambda cell: [0.1, 0.2, 0.3])
+    story = stored(tmp_path, plan, lambda arm: [0.1, 0.2, 0.3])
     (row,) = published_table(story).items
     assert (row[1].below, row[1].verdict) == ("0.12 ±0.04", "agrees")
     assert (row[3].below, row[3].verdict) == ("200 iterations", "")
@@ -270,7 +270,7 @@ def test_a_quick_reproduction_compares_the_baselines_alone(tmp_path: Path) -> No
 
 def test_the_least_mean_is_bold_in_every_format(tmp_path: Path) -> None:
     plan = Experiment.grid(["m1-entropy"], ["random", "greedy"], trials=2)
-    sheet = means_table(stored(tmp_path, plan, lambda cell: [0.25, 0.25] if cell.planner == "greedy" else [0.5, 0.5]))
+    sheet = means_table(stored(tmp_path, plan, lambda arm: [0.25, 0.25] if arm.planner == "greedy" else [0.5, 0.5]))
     assert r"\textbf{0.25 [0.25, 0.25]}" in sheet.latex()
     assert "**0.25 [0.25, 0.25]**" in sheet.markdown()
     assert "<strong>0.25 [0.25, 0.25]</strong>" in sheet.html()
@@ -294,7 +294,7 @@ def test_every_table_compiles_and_can_be_referred_to(tmp_path: Path) -> None:
 
 def test_many_planners_get_a_row_each(tmp_path: Path) -> None:
     plan = Experiment.grid(["m1-entropy"], [{"name": "greedy", "randomness": [k / 10 for k in range(1, 9)]}])
-    sheet = means_table(stored(tmp_path, plan, lambda cell: [cell.planner_options["randomness"]] * 2))
+    sheet = means_table(stored(tmp_path, plan, lambda arm: [arm.planner_options["randomness"]] * 2))
     assert sheet.heading == ("planner", "m1-entropy")
     assert [row[0].text for row in sheet.items] == [f"greedy(randomness={k / 10})" for k in range(1, 9)]
     assert [row[1].best for row in sheet.items] == [True] + [False] * 7
@@ -321,7 +321,7 @@ def test_every_colour_stands_out_on_paper_and_on_a_dark_page(paper: str) -> None
 def test_thirty_planners_all_look_different_and_the_same_on_every_problem(tmp_path: Path) -> None:
     many = {"name": "greedy", "randomness": [k / 100 for k in range(26)]}
     plan = Experiment.grid(["m1-entropy", "m2-imitation"], ["random", "solver", "mcts-paper", "mcts", many], trials=1)
-    story = stored(tmp_path, plan, lambda cell: [0.5])
+    story = stored(tmp_path, plan, lambda arm: [0.5])
     looks = [{line.name: figures.Look.of(line) for line in section.lines} for section in story.sections]
     assert len(set(looks[0].values())) == 30
     assert looks[0] == looks[1]
@@ -466,7 +466,7 @@ def test_the_shell_prints_the_comparison(tmp_path: Path, capsys) -> None:
 
 def test_results_of_several_seeds_are_paired_by_seed_and_trial(tmp_path: Path) -> None:
     plan = Experiment.grid(["m1-entropy"], ["random", "greedy"], seeds=[0, 1])
-    story = stored(tmp_path, plan, lambda cell: np.arange(3) + 10.0 * cell.seed - (cell.planner == "greedy"))
+    story = stored(tmp_path, plan, lambda arm: np.arange(3) + 10.0 * arm.seed - (arm.planner == "greedy"))
     (pair,) = story.pairs
     assert (pair.comparison.trials, pair.comparison.difference) == (6, -1.0)
     assert results.pair_number(1, 2) not in (results.pair_number(0, k) for k in range(3))

@@ -8,6 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from gumdp import escape
 from gumdp.report import data
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def console() -> Console:
 def say(message: str) -> None:
     """Print a line on standard error, if anybody is there to read it."""
     with contextlib.suppress(OSError, ValueError):  # the reader is gone, or the disk is full
-        print(message.encode("utf-8", "backslashreplace").decode(), file=sys.stderr, flush=True)
+        print(escape.terminal(message), file=sys.stderr, flush=True)
 
 
 def forget_output() -> None:

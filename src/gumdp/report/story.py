@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import json
 import math
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gumdp.experiments.plan.arm import Arm
+from gumdp.experiments.plan.identity import called
 from gumdp.experiments.store.store import Store
 from gumdp.report.comparisons import Pair, compare_all
 from gumdp.report.published import ROWS, published_for
@@ -134,7 +132,7 @@ def read_story(folder: str | Path) -> Story:
         study = read_study(runs)
         groups: dict[str, list[ArmResult]] = {}
         for result in read_arms(store, latest):
-            groups.setdefault(_key(result.arm.problem, result.arm.problem_options), []).append(result)
+            groups.setdefault(result.arm.problem_key, []).append(result)
         known = {entry.name: entry for entry in entries()}
         sections = [_section(store, latest, study, known, results) for results in groups.values()]
         failed: dict[tuple[str, str], list[int]] = {}
@@ -156,26 +154,12 @@ def _sound(run: dict[str, Any]) -> dict[str, Any]:
 
 def line_name(arm: Arm) -> str:
     """The planner for people, without its budget."""
-    inside = ", ".join(f"{k}={_shown(v)}" for k, v in _unbudgeted(arm).items())
-    name = NAMES.get(arm.planner, arm.planner)
-    return f"{name.removesuffix('()')}({inside})" if inside else name
-
-
-def _shown(value: Any) -> str:
-    """An option's value; words stand as they are, other text in quotes, so that what differs looks different."""
-    plain = isinstance(value, str) and re.fullmatch(
-        r"(?!(true|false|none|null|nan|inf)$)[A-Za-z_][\w./-]*", value, re.I
-    )
-    return value if plain else json.dumps(value, default=repr)
+    name, options = NAMES.get(arm.planner, arm.planner), _unbudgeted(arm)
+    return called(name.removesuffix("()") if options else name, options)
 
 
 def _unbudgeted(arm: Arm) -> dict[str, Any]:
     return {k: v for k, v in arm.planner_options.items() if k != "iterations"}
-
-
-def _key(name: str, options: Mapping[str, Any]) -> str:
-    """Equal for equal settings and for those alone: 1 and "1" differ."""
-    return json.dumps([name, options], sort_keys=True, default=repr)
 
 
 def _section(store: Store, version: str, study: Study, known: Mapping[str, Entry], results: list[ArmResult]) -> Section:
@@ -186,29 +170,23 @@ def _section(store: Store, version: str, study: Study, known: Mapping[str, Entry
 
 def _bound(store: Store, arm: Arm, version: str) -> dict[str, Any] | None:
     """The lower bound of the arm's problem, if one was found."""
-    with contextlib.suppress(UnicodeEncodeError):  # a label that no store can have
-        bound = store.finding("bound", arm.problem_digest, version)
-        value = bound.get("value") if isinstance(bound, dict) else None
-        return bound if isinstance(value, int | float) and math.isfinite(value) else None
-    return None
+    bound = store.finding("bound", arm.problem_digest, version)
+    value = bound.get("value") if isinstance(bound, dict) else None
+    return bound if isinstance(value, int | float) and math.isfinite(value) else None
 
 
 def _lines(results: list[ArmResult]) -> tuple[Line, ...]:
     groups: dict[str, list[ArmResult]] = {}
-    seen: dict[tuple[str, int], int] = {}
     for result in results:
-        arm = result.arm
-        # Two arms that look the same are of a file that changed between them: they are not put together.
-        same = _key(arm.planner, arm.planner_options), arm.seed
-        seen[same] = seen.get(same, 0) + 1
-        groups.setdefault(f"{seen[same]} {_key(arm.planner, _unbudgeted(arm))}", []).append(result)
-    lines = []
-    for key, found in groups.items():
+        groups.setdefault(result.arm.line_key, []).append(result)
+    lines, names = [], set[str]()
+    for found in groups.values():
         by_budget: dict[int, list[ArmResult]] = {}
         for result in found:
             by_budget.setdefault(result.iterations or 0, []).append(result)
-        arm, time = found[0].arm, int(key.split()[0])
-        name = line_name(arm) + (f", file no. {time}" if time > 1 else "")
+        arm = found[0].arm
+        name = next(text for text in _numbered(line_name(arm)) if text not in names)  # a file that changed is another
+        names.add(name)
         merged = tuple(_merge(by_budget[budget]) for budget in sorted(by_budget))
         lines.append(Line(arm.planner, name, _unbudgeted(arm), merged))
     return tuple(lines)
