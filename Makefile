@@ -12,11 +12,11 @@ READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help run test chaos coverage bench study docs figures lint format clean
+.PHONY: help run test test-slow test-all chaos coverage bench study docs figures lint format clean
 
 help:
 	@echo "make run      reproduce the paper: its table, its figures and a page to look at, into results/"
-	@echo "make test     run the tests (JOBS=2 at a time)"
+	@echo "make test     run the tests (JOBS=2 at a time); make test-all also those that take long"
 	@echo "make chaos    attack it: kills, lost folders, damaged and hostile stores; prints counts"
 	@echo "make coverage run them and show which lines no test runs (TESTS=… for some of them only)"
 	@echo "make bench    run the benchmarks"
@@ -44,7 +44,13 @@ run: $(READY)
 	$(BIN)/gumdp reproduce --out results
 
 test: $(TOOLS)
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow" $(TESTS)
+
+# What takes long, or proves again with more trials what the quick tests show.
+test-slow: $(TOOLS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist load -m slow $(TESTS)
+
+test-all: test test-slow
 
 chaos: $(TOOLS)
 	$(BIN)/python -m pytest -q tests/chaos
