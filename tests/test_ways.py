@@ -339,7 +339,5 @@ def test_an_environment_that_always_fails_is_refused_with_its_own_words() -> Non
         def step(self, action: int) -> Step:
             raise RuntimeError("no power")
 
-    with pytest.raises(
-        gumdp.GumdpError, match="fails at its first step, whatever is done: RuntimeError: no power"
-    ):
+    with pytest.raises(gumdp.GumdpError, match="fails at its first step, whatever is done: RuntimeError: no power"):
         gumdp.from_gymnasium(Broken())
