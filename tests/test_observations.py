@@ -94,3 +94,13 @@ def test_an_observation_outside_its_space_is_named(space: Any, shown: Any) -> No
     cells = cells_for(Shows(space), "it", None)
     with pytest.raises(gumdp.GumdpError, match=r"it showed .* not in its observation space .*; give index="):
         cells.number(shown, None)
+
+
+def test_dimensions_that_are_not_divided_change_nothing() -> None:
+    rng = np.random.default_rng(0)
+    env = Shows(spaces.Box(-1.0, 1.0, (4,), np.float64))
+    for bins in (gumdp.Bins((3, 1, 4, 1)), gumdp.Bins.at([[-1, 0, 0.2, 1], [-1, 1], [-1, -0.5, 1], [-1, 1]])):
+        cells = cells_for(env, "it", bins)
+        whole = bins.over(env.observation_space.low, env.observation_space.high)
+        points = rng.uniform(-1.0, 1.0, (200, 4))
+        assert [cells.number(x, None) for x in points] == whole.index(points).tolist()

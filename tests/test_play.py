@@ -50,7 +50,8 @@ def test_play_and_run_trial_agree_in_distribution(lake: gumdp.Problem) -> None:
 def test_a_wrong_model_is_surprised(lake: gumdp.Problem) -> None:
     dry = gumdp.from_gymnasium("FrozenLake-v1", is_slippery=False)
     problem = gumdp.Problem(dry, lake.objective, 0.9, 30)
-    trial = gumdp.play("FrozenLake-v1", problem, gumdp.Random(), seed=1)
+    wet = gymnasium.make("FrozenLake-v1")  # by its id it would be made with the options of the model's
+    trial = gumdp.play(wet, problem, gumdp.Random(), seed=1)
     assert trial.reality is not None
     assert trial.reality.surprises.size > 0
     step = int(trial.reality.surprises[0])

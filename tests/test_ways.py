@@ -244,6 +244,16 @@ def test_a_replayed_environment_can_be_played() -> None:
     assert trial.cells.tolist() == [0, *np.cumsum(trial.actions)[:-1]]
 
 
+@pytest.mark.parametrize("kind", [Easy, Offering, Uncopyable])
+def test_wrappers_that_only_watch_are_in_nobodys_way(kind: Any) -> None:
+    model = gumdp.from_gymnasium(kind)
+    problem = gumdp.Problem(model, gumdp.normalized(gumdp.StateEntropy()), 1.0, 6)
+    env = gymnasium.wrappers.TimeLimit(gymnasium.wrappers.OrderEnforcing(kind()), 50)
+    trial = gumdp.play(env, problem, gumdp.Random(), seed=2)
+    assert trial.cells.tolist() == [0, *np.cumsum(trial.actions)[:-1]]
+    assert np.all(trial.reality.likelihood == 1.0)  # no chance: every simulated step goes where the real one went
+
+
 def test_a_copy_that_differs_is_refused_with_what_differs() -> None:
     model = gumdp.from_gymnasium(Forgetful)
     assert model.way == "replay"

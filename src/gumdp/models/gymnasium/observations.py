@@ -86,10 +86,15 @@ class _InBins:
     """The cell of an observation that is made of numbers."""
 
     def __init__(self, bins: Bins, space: Any) -> None:
-        self.bins, self.space = bins, space
+        self.space = space
+        self.chosen = [k for k, count in enumerate(bins.shape or ()) if count > 1]  # of an image, a few of very many
+        self.bins = _only(bins, self.chosen)
 
     def __call__(self, observation: Any, env: Any) -> int:
-        return int(self.bins.index(flat(self.space, observation)))
+        if self.bins is None:
+            return 0
+        numbers = np.ravel(observation) if type(self.space).__name__ == "Box" else flat(self.space, observation)
+        return int(self.bins.index(numbers[self.chosen]))
 
 
 def _boxes(space: Any, bins: Bins | Mapping[Any, Any], name: str) -> Cells:
@@ -105,6 +110,17 @@ def _boxes(space: Any, bins: Bins | Mapping[Any, Any], name: str) -> Cells:
     shown = [n for n in divided.shape or () if n > 1]
     text = repr(divided) if len(parts) < 8 else f"{divided.cells} cells of {len(shown)} of {len(parts)} dimensions"
     return Cells(_InBins(divided, space), divided.cells, text, titles, divided.grid, divided.axes, divided)
+
+
+def _only(bins: Bins, chosen: list[int]) -> Bins | None:
+    """The bins of some dimensions; None for none."""
+    if not chosen:
+        return None
+    lines = [bins.lines(k) for k in chosen]
+    if bins.edges is not None:
+        return Bins.at(lines, outside=bins.mode)
+    counts = [x.size - 1 for x in lines]
+    return Bins(counts, [x[0] for x in lines], [x[-1] for x in lines], outside=bins.mode)
 
 
 def _some(parts: list[Dimension], bins: Mapping[Any, Any], name: str) -> Bins:

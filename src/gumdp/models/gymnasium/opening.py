@@ -36,7 +36,7 @@ PACKAGES = {  # the beginning of an id: (the module that registers it, what to i
 }  # fmt: skip
 HARMLESS = {  # wrappers that leave states, actions and transitions alone
     "ClipReward", "HumanRendering", "NormalizeReward", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics",
-    "RecordVideo", "RenderCollection", "TimeLimit", "TransformReward",
+    "RecordVideo", "Recorder", "RenderCollection", "TimeLimit", "TransformReward",
 }  # fmt: skip
 MANY = 10_000  # actions to choose from
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from gumdp.models.gymnasium.chance import Chance
 from gumdp.models.gymnasium.copying import Memo, deep_copy
+from gumdp.models.gymnasium.opening import unwatched
 from gumdp.models.gymnasium.ways import Live, Past, Restore, Save, Way, recorded
 
 FUTURES = 64  # states of the emulator's generator to choose from
@@ -40,10 +41,11 @@ class Preset(Way):
     def save(self, env: Any, past: Past | None) -> Any:
         memo: Memo = {id(g): g for g in self.chance.generators(env) if g is not None}
         places: list[Any] = []
-        for layer in layers(env):
+        stack = layers(unwatched(env))
+        for layer in stack:
             memo[id(layer)] = stand_in = object()  # for whatever points back to the environment
             places.append(stand_in)
-        attributes = [_attributes(layer, memo) for layer in layers(env)]
+        attributes = [_attributes(layer, memo) for layer in stack]
         return self._pair[0](env), attributes, places
 
     def load(self, live: Live, saved: Any) -> None:
