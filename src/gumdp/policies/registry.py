@@ -51,8 +51,9 @@ def _stationary(policy: Path | None = None) -> Planner:
 
 
 RANDOMNESS = Option("randomness", float, "share of uniformly random steps (mcts: in greedy rollouts)")
+ITERATIONS = Option("iterations", int, "simulated trajectories a decision (dual: steps of its ascent, once)")
 SEARCH = (
-    Option("iterations", int, "simulated trajectories a decision"),
+    ITERATIONS,
     Option("time_limit", float, "seconds a decision"),
     Option("exploration", float, "constant of the confidence bound"),
     Option("rollout", ("uniform", "greedy"), "how simulations go on below the tree"),
@@ -92,6 +93,12 @@ PLANNERS = (
         "the optimal policy, where the problem is small enough",
         lambda **options: gumdp.Exact(**options),
         (Option("limit", int, "states of the occupancy MDP, at most"),),
+    ),
+    PlannerEntry(
+        "dual",
+        "the least value after the action, as the parts of the objective see it alone",
+        lambda **options: gumdp.Dual(**options),
+        (ITERATIONS,),
     ),
     PlannerEntry("mcts", "tree search, at its best", lambda **options: gumdp.MCTS(**options), SEARCH),
     PlannerEntry("mcts-paper", "tree search as in the paper", lambda **options: gumdp.MCTS.paper(**options), SEARCH),
