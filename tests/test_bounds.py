@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import time
 
 import numpy as np
 import pytest
@@ -235,12 +236,36 @@ def test_a_sampled_bound_says_so() -> None:
 # --- what does not fit ---
 
 
-def test_what_is_not_convex_has_its_range_only() -> None:
+def test_what_is_not_convex_has_its_range_and_the_decomposition() -> None:
     problem = random_problem("entropy", 5)
     target = Problem(problem.model, gumdp.Target(np.ones(problem.shape), 0.5), 0.9, 3)
-    assert lower_bound(target).method == "range"
+    bound = lower_bound(target)
+    assert (bound.method, round(bound.value, 9)) == ("decomposition", 1.0)  # the budget can't be kept
+    assert {name for name, _ in bound.skipped} == {"distinct", "jensen", "clairvoyant", "jensen-tree"}
     with pytest.raises(GumdpError, match="needs a convex objective"):
         lower_bound(target, "jensen")
+    ranged = Problem(problem.model, gumdp.Function(lambda d: float(-d.max()), bounds=(-1.0, 0.0)), 0.9, 3)
+    assert lower_bound(ranged).method == "range"
+
+
+def test_a_sum_is_refused_for_the_sake_of_the_part_that_is_not_convex() -> None:
+    problem = random_problem("entropy", 5)
+    both = Problem(problem.model, 2.0 * (gumdp.Entropy() + gumdp.MeanVariance(np.eye(*problem.shape), 1.0)), 0.9, 3)
+    with pytest.raises(GumdpError, match=r"and MeanVariance.* is not known to be convex"):
+        lower_bound(both, "jensen")
+    walk = gumdp.Simulator(lambda x, a: (x[0],), (0.5,), lambda x: 0, cells=10, actions=2)
+    with pytest.raises(GumdpError, match="needs a tabular model"):
+        lower_bound(Problem(walk, gumdp.Entropy(), 1.0, 40), "decomposition")
+
+
+def test_the_time_limit_is_kept_where_a_single_step_ahead_would_take_longer(interpreted) -> None:
+    problem = gumdp.zoo.load("patrol", rows=40, columns=40)
+    lower_bound(problem, time_limit=0.2)  # compiles
+    began = time.process_time()  # the machine may do other things as well
+    bound = lower_bound(problem, time_limit=2.0)
+    assert time.process_time() - began < 2.4
+    assert {"jensen-tree", "decomposition"} <= {name for name, _ in bound.skipped}
+    assert all(why for _, why in bound.skipped)
     unknown = Problem(problem.model, gumdp.Function(lambda d: float(-d.max())), 0.9, 3)
     with pytest.raises(GumdpError, match="nothing is known"):
         lower_bound(unknown)

@@ -273,7 +273,7 @@ SENTENCES = {
     "solve m1-entropy --method mosek": "unknown method of solve_infinite 'mosek'; there are: auto, cvxpy, mirror, "
     "frank-wolfe.",
     "bound m1-entropy --method magic": "unknown method of lower_bound 'magic'; there are: range, distinct, jensen, "
-    "clairvoyant, jensen-tree.",
+    "clairvoyant, jensen-tree, decomposition.",
     "certify m1-entropy --level 1": "certify: level must be between 0 and 1, not 1.",
     "evaluate m1-entropy --trials 0": "trials must be a whole number of at least 1, not 0.",
     "evaluate m1-entropy --workers 0": "workers must be a whole number of at least 1, not 0.",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gumdp.average.planner import BestOnAverage as BestOnAverage
     from gumdp.average.solve import solve_infinite as solve_infinite
     from gumdp.bounds.bound import lower_bound as lower_bound
+    from gumdp.bounds.planner import Dual as Dual
     from gumdp.errors import GumdpError as GumdpError
     from gumdp.exact.planner import Exact as Exact
     from gumdp.exact.policy_value import exact_value as exact_value
@@ -90,6 +91,7 @@ _HOMES = {
     "Decision": "gumdp.results",
     "Entropy": "gumdp.objectives.entropy",
     "Evaluation": "gumdp.results",
+    "Dual": "gumdp.bounds.planner",
     "Exact": "gumdp.exact.planner",
     "Experiment": "gumdp.experiments.plan.experiment",
     "Function": "gumdp.objectives.function",

@@ -226,11 +226,13 @@ class Bound:
     """A number that the value of no policy is below, and why."""
 
     value: float
-    method: str  # range, distinct, jensen, clairvoyant or jensen-tree
+    method: str  # range, distinct, jensen, clairvoyant, jensen-tree or decomposition
     reason: str  # what it rests on
     level: float = 1.0  # the probability with which it holds: 1, unless it was sampled
     seconds: float = 0.0
     parts: tuple[Bound, ...] = field(default=(), repr=False)  # every bound that was tried
+    skipped: tuple[tuple[str, str], ...] = field(default=(), repr=False)  # the methods that were not, and why
+    values: Any = field(default=None, repr=False, compare=False)  # what made it the decomposition's, for ``certify``
 
     def __str__(self) -> str:
         sure = "" if self.level == 1.0 else f" with {100.0 * self.level:g} % confidence"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order
 
 from gumdp.average.polytope import EPSILON
@@ -75,10 +76,16 @@ def spread(weights: Array, cells: int, cost: Callable[[Array], Array]) -> float:
 
 def reachable(problem: Problem) -> tuple[int, int]:
     """How many pairs and how many states a trajectory can visit at all."""
+    alive = visitable(problem)
+    return int(alive.sum()), int(alive.any(axis=1).sum())
+
+
+def visitable(problem: Problem) -> NDArray[np.bool_]:
+    """Which pairs a trajectory can visit at all, [S, A]."""
     model = problem.model
     states, actions = problem.shape
     if not isinstance(model, Tabular):
-        return states * actions, states
+        return np.ones(problem.shape, bool)
     pairs = model.matrix.tocoo()
     graph = type(model.matrix)((np.ones(pairs.data.size), (pairs.row // actions, pairs.col)), shape=(states, states))
     seen = np.zeros(states, bool)
@@ -86,4 +93,4 @@ def reachable(problem: Problem) -> tuple[int, int]:
         if not seen[start]:
             seen[breadth_first_order(graph, int(start), return_predecessors=False)] = True
     allowed = np.ones(problem.shape, bool) if model.available is None else model.available
-    return int(allowed[seen].sum()), int(seen.sum())
+    return np.asarray(allowed & seen[:, None])

@@ -25,16 +25,23 @@ LARGE = 1000
 BENT, LIFTS, FIRST = 2, 5, 400  # tangents tried where they are bent, steps of the ascent then, and at the root
 SMALL = 5000  # variables of a linear programme that is worth solving for the root's sake
 WORTHWHILE = 2e-3  # what the root must gain by bending, relative to how much the objective varies
+ADDITION = 4e-9  # seconds that dynamic programming takes for one transition, roughly
 PATIENCE = 0.1  # seconds after which a growing tree looks up from its work
 
 
 class JensenTree:
-    """A lower bound that rises as the tree grows. The same growth gives the same bound."""
+    """A lower bound that rises as the tree grows. The same growth gives the same bound.
 
-    def __init__(self, problem: Problem, name: str = "lower_bound") -> None:
-        self.tools = ConvexSetup(name, problem)
+    The root gets about ``seconds`` at most, where its care would take longer than that.
+    """
+
+    def __init__(self, problem: Problem, name: str = "lower_bound", seconds: float = np.inf) -> None:
+        self.tools, self.seconds = ConvexSetup(name, problem), seconds
         self.problem, cells = problem, problem.shape[0] * problem.shape[1]
         chain = self.tools.task.chain
+        self.sweep = (
+            ADDITION * problem.steps * int(chain.successors.size)
+        )  # seconds for one pass of dynamic programming
         children = np.diff(chain.offsets).reshape(problem.shape).sum(axis=1).max()
         self.widest = int(max(children, problem.shape[1] * chain.start_states.size))
         self.most = max(2 * self.widest, MEMORY // (8 * cells + 64))  # nodes
@@ -52,33 +59,49 @@ class JensenTree:
         search = frank_wolfe if tools.tangents.kinked else mirror_descent
         point = search(
             tools.tangents, polytope, polytope.uniform, tolerance=1e-7 * tools.scale, iterations=300,
-            deadline=time.perf_counter() + 10.0,
+            deadline=time.perf_counter() + min(10.0, 0.5 * self.seconds),
         )  # fmt: skip
         tools.settle(point.policy)
+        self.point = point.occupancy  # where f is least among the mean occupancies, nearly
         certifier = Certifier(tools.tangents, polytope)
         if certifier.look_at(point.occupancy) > 1e-3 * tools.scale and point.policy.size <= SMALL:
             certifier.cut(point, 1e-6 * tools.scale)  # kinks, perhaps ones that nobody told us about
         assert certifier.tangent is not None
         self.workspace.constant[0], self.workspace.slope[:] = certifier.tangent[0], certifier.tangent[1].ravel()
         add(tools.task, self.tree, -1, -1, -1, 1.0)
-        rules = Rules(ROUNDS, 1e-9 * tools.scale, tools.smoothing())
+        rules = Rules(self._affordable(ROUNDS, self.round_seconds), 1e-9 * tools.scale, tools.smoothing())
         bound_leaf(tools.tangents.record, tools.task, self.tree, self.workspace, rules, 0)
         reraise()
         self.record, self.tangent = tools.tangents.record, (float(self.tree.constant[0]), self.tree.slope[0].copy())
         self.plain = self.bound
-        if self.record.over_pairs() and self._heavy():
-            self._unsplit()
+        rounds = self._affordable(FIRST, 4.0 * self.sweep)
+        if self.record.over_pairs() and self._heavy() and rounds > LIFTS:
+            self._unsplit(rounds)
 
     def _heavy(self) -> bool:
         """Whether a step weighs more than what a pair can expect in all: then it matters that it can't be split."""
         return bool(self.tools.task.weights.max() > 2.0 / reachable(self.problem)[0])
 
-    def _unsplit(self) -> None:
+    @property
+    def round_seconds(self) -> float:
+        """About how long it takes to try one tangent."""
+        return 3.0 * self.sweep + 500.0 * ADDITION * int(self.workspace.x.size)
+
+    @property
+    def leaf_seconds(self) -> float:
+        """About how long it takes to bound one history."""
+        return (self.rounds + 1) * self.round_seconds
+
+    def _affordable(self, most: int, each: float) -> int:
+        """How many of the root's rounds there is time for: by a count of operations, which no clock disturbs."""
+        return int(np.clip(0.25 * self.seconds / each, 1, most))
+
+    def _unsplit(self, rounds: int) -> None:
         """Take tangents that know what single steps weigh; at the leaves to come too, if the root gains by it."""
         tree, workspace, task = self.tree, self.workspace, self.tools.task
         plain, before = self.raw, self.tangent[1]
         tree.o[:] = 0.0
-        tree.bound[0] = unsplit(self.record, task, 0, -1, tree.o, workspace, before, plain, FIRST)
+        tree.bound[0] = unsplit(self.record, task, 0, -1, tree.o, workspace, before, plain, rounds)
         reraise()
         tree.slope[0], tree.constant[0], self.bent = workspace.slope, workspace.constant[0], True
         if self.raw - plain > WORTHWHILE * self.tools.scale:
@@ -112,7 +135,7 @@ class JensenTree:
     def grow(self, nodes: int | None = None, deadline: float = np.inf) -> Iterator[float]:
         """Let the tree grow to so many nodes, until the deadline, or until memory is full; yield its raw bound."""
         limit = self.most if nodes is None else min(nodes, self.most)
-        times, record = 8, self.record
+        times, record = int(np.clip(PATIENCE / (self.leaf_seconds * self.widest), 1, 8)), self.record
         while self.nodes + self.widest <= limit and not self.complete and time.perf_counter() < deadline:
             count = max(1, min(times, self.milestone - self.expanded, (limit - self.nodes) // self.widest))
             self._make_room(min(limit, self.nodes + count * self.widest))

@@ -349,6 +349,8 @@ def bound(name: str, changes: tuple[str, ...], as_json: bool, methods: tuple[str
     if as_json:
         print_json(data.bound_data(name, best))
     else:
+        for method, why in best.skipped:
+            screen.print(f"{method} was left out: {why}", style="dim")
         screen.print(str(best), style="bold")
 
 

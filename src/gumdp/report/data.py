@@ -92,6 +92,7 @@ def bound_data(setting: str, bound: Bound) -> dict[str, Any]:
             {"method": part.method, "value": part.value, "level": part.level, "reason": part.reason}
             for part in bound.parts
         ],
+        "skipped": dict(bound.skipped),
     }
 
 

@@ -225,7 +225,7 @@ def bound_line(bound: Bound) -> RenderableType:
     """One lower bound, on one line."""
     sure = "" if bound.level == 1.0 else f" ({100 * bound.level:g} % sure)"
     value = 0.0 if abs(bound.value) < 1e-12 else bound.value  # rounding is not worth twelve digits
-    return Text.assemble(f"{bound.seconds:8.1f} s  {bound.method:<12} {value:>12.6g}  ", (bound.reason + sure, "dim"))
+    return Text.assemble(f"{bound.seconds:8.1f} s  {bound.method:<13} {value:>12.6g}  ", (bound.reason + sure, "dim"))
 
 
 def certificate_view(title: str, certificate: Certificate) -> RenderableType:

@@ -48,9 +48,10 @@ def certify(
             ``"bernstein"``, the empirical Bernstein inequality, which assumes nothing but the objective's range, and
             needs many more trials for the same width.
         control: take the luck out of each trial. What chance did at each step is compared with what it does on
-            average, by Jensen's bound there; the differences have mean 0 for every planner, and without them trials
-            differ far less. By default where it applies: a convex objective, a tabular model, a planner that searches,
-            and the interval ``"student"``.
+            average, by Jensen's bound there, or by the decomposition's if that is the best bound; the differences
+            have mean 0 for every planner, and without them trials differ far less. By default where it applies: a
+            tabular model, an objective that is convex or can be decomposed, a planner that searches, and the interval
+            ``"student"``.
         time_limit, nodes, on_bound: for ``lower_bound``, as there.
         bound: a lower bound that is known already.
 
@@ -78,7 +79,7 @@ def certify(
     left = doubt - (1.0 - bound.level)
     if not left > 0.0:
         raise GumdpError(f"certify: the bound holds with {100 * bound.level:g} % only; ask for a lower level.")
-    actor = _controlled(problem, planner, interval, control)
+    actor = _controlled(problem, planner, interval, control, bound)
     result = evaluate(problem, actor, trials, seed, workers=workers, progress=progress)
     values = result.values
     if isinstance(actor, Controlled):  # threads end in any order
@@ -101,14 +102,21 @@ def certify(
     )
 
 
-def _controlled(problem: Problem, planner: Planner, interval: str, control: bool | None) -> Planner:
+def _controlled(problem: Problem, planner: Planner, interval: str, control: bool | None, bound: Bound) -> Planner:
     """The planner, if possible with the luck taken out of its trials."""
-    possible = problem.objective.convex and isinstance(problem.model, Tabular) and interval == "student"
+    known = bound.values is not None and bound.values.made.problem is problem
+    possible = (known or (problem.objective.convex and isinstance(problem.model, Tabular))) and interval == "student"
     if control and not possible:
-        raise GumdpError("certify: control needs a convex objective, a tabular model and the interval 'student'.")
+        raise GumdpError(
+            "certify: control needs the interval 'student' and a tabular model, with a convex objective or one that "
+            "lower_bound can decompose."
+        )
     if control is None:
         control = possible and planner.batch < RulePlanner.batch
-    return Controlled(planner, JensenTree(problem, "certify")) if control else planner
+    if not control:
+        return planner
+    best = known and (bound.method == "decomposition" or not problem.objective.convex)
+    return Controlled(planner, bound.values if best else JensenTree(problem, "certify"))
 
 
 def _upper(problem: Problem, values: Array, interval: str, doubt: float) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gumdp.average.rest_kernels import new_workspace
+from gumdp.bounds.decomposition_tree import ValueFunction
 from gumdp.bounds.history_tree import JensenTree
 from gumdp.bounds.history_tree_kernels import Rules
 from gumdp.jit.callback import reraise
@@ -24,13 +25,13 @@ OPEN = 0.01  # the open mass below which chance changes too little to be looked 
 class Controlled(Planner):
     """A planner whose trials are valued without the luck they had: with the same mean, and closer to it.
 
-    ``raw`` collects the values as they really were.
+    ``source`` says how lucky a trial was: Jensen's bound, or the value function of a decomposition. ``raw`` collects
+    the values as they really were.
     """
 
-    def __init__(self, planner: Planner, tree: JensenTree) -> None:
-        self.planner, self.tools = planner, tree.tools
-        self.constant, self.slope = tree.tangent
-        self.steps = int(np.count_nonzero(self.tools.task.open > OPEN))
+    def __init__(self, planner: Planner, source: JensenTree | ValueFunction) -> None:
+        self.planner = planner
+        self.luck = JensenLuck(source) if isinstance(source, JensenTree) else source.luck
         self.raw: dict[int, float] = {}
         self._lock = threading.Lock()
 
@@ -45,12 +46,21 @@ class Controlled(Planner):
         values = np.empty(len(seeds))
         for k, pair in enumerate(seeds):
             trial = play_trial(problem, self.planner, pair, stop=stop)
-            values[k] = trial.value - self._luck(trial.cells, trial.actions)
+            values[k] = trial.value - self.luck(trial.cells, trial.actions)
             with self._lock:
                 self.raw[int(pair[0])] = trial.value
         return values
 
-    def _luck(self, states: Any, actions: Any) -> float:
+
+class JensenLuck:
+    """How lucky a trial was, as Jensen's bound sees it."""
+
+    def __init__(self, tree: JensenTree) -> None:
+        self.tools = tree.tools
+        self.constant, self.slope = tree.tangent
+        self.steps = int(np.count_nonzero(self.tools.task.open > OPEN))
+
+    def __call__(self, states: Any, actions: Any) -> float:
         problem, tools = self.tools.problem, self.tools
         workspace = new_workspace(problem.shape, problem.steps)
         workspace.slope[:], workspace.constant[0] = self.slope, self.constant

@@ -87,6 +87,12 @@ _entries = {
             lambda **options: gumdp.Exact(**options),
             (Option("limit", int, "states of the occupancy MDP, at most"),),
         ),
+        PlannerEntry(
+            "dual",
+            "the least value after the action, as the parts of the objective see it alone",
+            lambda **options: gumdp.Dual(**options),
+            (Option("iterations", int, "simulated trajectories per decision (dual: steps of its ascent, once)"),),
+        ),
         PlannerEntry("mcts", "tree search, at its best", lambda **options: gumdp.MCTS(**options), SEARCH),
         PlannerEntry("mcts-paper", "tree search as in the paper", lambda **o: gumdp.MCTS.paper(**o), SEARCH),
     )
