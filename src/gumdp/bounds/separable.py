@@ -149,8 +149,8 @@ class Separable:
         elif (known := f.separable(self.shape)) is not None:
             self.constant += factor * known.constant
             self.costs += factor * np.broadcast_to(known.costs, self.shape).ravel()
-            for part in known.terms:
-                self._terms(part, factor, repr(f))
+            for summed in known.terms:
+                self._terms(summed, factor, repr(f))
         else:
             self._tangent(f, factor)
 

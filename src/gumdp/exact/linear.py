@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 
 from gumdp.objectives.base import Array, Objective, Shape
-from gumdp.objectives.compose import Normalized, Scaled, Sum
-from gumdp.objectives.linear import Linear
 from gumdp.problem import Problem, check_problem
 
 
@@ -20,20 +18,22 @@ def linear_part(objective: Objective, shape: Shape) -> tuple[Array, float] | Non
     """(costs [S, A], constant) of a linear objective, also of a sum, a multiple or a normalised one; else None.
 
     >>> import gumdp
-    >>> costs, constant = linear_part(2.0 * Linear([[1.0, 3.0]]) + Linear([[0.0, 1.0]]), (1, 2))
+    >>> costs, constant = linear_part(2.0 * gumdp.Linear([[1.0, 3.0]]) + gumdp.Linear([[0.0, 1.0]]), (1, 2))
     >>> costs.tolist(), constant
     ([[2.0, 7.0]], 0.0)
     """
-    if isinstance(objective, Linear):
-        return objective.costs, 0.0
-    if isinstance(objective, Sum):
-        one, two = linear_part(objective.first, shape), linear_part(objective.second, shape)
-        return None if one is None or two is None else (one[0] + two[0], one[1] + two[1])
-    if isinstance(objective, (Scaled, Normalized)):
-        inner = linear_part(objective.inner, shape)
-        factor, shift = objective.coefficients(shape)
-        return None if inner is None else (factor * inner[0], factor * inner[1] + shift)
-    return None
+    if (parts := objective.parts(shape)) is not None:
+        constant, terms = parts
+        costs = np.zeros(shape)
+        for factor, part in terms:
+            if (inner := linear_part(part, shape)) is None:
+                return None
+            costs, constant = costs + factor * inner[0], constant + factor * inner[1]
+        return costs, constant
+    known = objective.separable(shape)
+    if known is None or known.terms:
+        return None
+    return np.broadcast_to(np.asarray(known.costs, float), shape), known.constant
 
 
 def least_total(problem: Problem, costs: Array) -> tuple[float, Array]:
