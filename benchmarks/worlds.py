@@ -216,7 +216,7 @@ def two_dimensions(name: str) -> dict[str, tuple[int, float, float]]:
     parts = dimensions(env.observation_space) or []
     spread = np.std(seen, axis=0) / np.maximum(high - low, 1e-9) * (high > low)
     chosen = np.argsort(-spread, kind="stable")[:2]
-    return {parts[k].name: (5, float(low[k]), float(high[k])) for k in chosen if high[k] > low[k]}
+    return {parts[k].name: (5, round(float(low[k]), 6), round(float(high[k]), 6)) for k in chosen if high[k] > low[k]}
 
 
 def line(row: dict[str, Any]) -> str:
