@@ -183,7 +183,7 @@ def over_threads(
             return part, values, np.zeros((0, values.size))
         played = [play_trial(problem, planner, pair, stop=stop) for pair in seeds[part]]
         measured = [[measure(trial.occupancy) for trial in played] for measure in measures]
-        return part, np.array([t.value for t in played]), np.array(measured).reshape(len(measures), -1)
+        return part, np.array([t.value for t in played]), np.array(measured).reshape(len(measures), len(played))
 
     parts = _parts(len(seeds), threads, planner.batch)
     with ThreadPoolExecutor(threads) as pool:
