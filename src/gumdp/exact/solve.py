@@ -17,7 +17,7 @@ from gumdp.exact.planner import LIMIT, Exact
 from gumdp.exact.policy_value import exact_value
 from gumdp.objectives.base import Array
 from gumdp.policies.fixed import Markov
-from gumdp.problem import Problem
+from gumdp.problem import Problem, check_problem
 from gumdp.results import Solution
 
 METHODS = ("backward-induction", "branch-and-bound")
@@ -77,6 +77,7 @@ def solve_exact(
 
 
 def _by_induction(problem: Problem, limit: int) -> Solution:
+    check_problem("solve_exact", problem)
     began = time.perf_counter()
     added = linear_part(problem.objective, problem.shape)
     if added is not None:
