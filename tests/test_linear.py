@@ -93,13 +93,3 @@ def test_quantecon_finds_the_same_value() -> None:
     ours = -gumdp.solve_exact(problem).value * (1 - discount**horizon) / (1 - discount)
     left_out = discount**horizon * np.abs(rewards).max() / (1 - discount)  # after the horizon
     assert abs(ours - theirs) < 1e-9 + left_out
-
-
-@pytest.mark.slow
-def test_branch_and_bound_is_never_worse_than_the_policy_that_is_best_on_average() -> None:
-    problem = gumdp.Problem(random_model(8, 4, 3), gumdp.normalized(gumdp.Entropy()), 1.0, 6)
-    average = gumdp.exact_value(problem, gumdp.solve_infinite(problem, horizon="finite").planner)
-    found = gumdp.solve_exact(problem, "branch-and-bound", nodes=60)
-    assert found.gap > 0.0  # it was stopped at once
-    assert found.value <= average + 1e-9
-    assert abs(gumdp.exact_value(problem, found.planner) - found.value) < 1e-9

@@ -59,7 +59,6 @@ class BranchAndBound:
         self.graph = new_graph(room, room, cells, width, measures)
         self.path = np.zeros(problem.steps + 2, np.int64)
         self.expanded, self._checked, self._largest = 0, 0, (0.0, 0.0)
-        self.incumbent: tuple[float, Any] | None = None  # (value, planner) of a policy known from elsewhere
         self._root()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -100,13 +99,12 @@ class BranchAndBound:
     @property
     def optimal(self) -> bool:
         """Whether the bounds have met."""
-        return not self.upper - self.graph.bound[0] > self.setup.limits.close
+        return not self.graph.upper[0] - self.graph.bound[0] > self.setup.limits.close
 
     @property
     def upper(self) -> float:
         """What the best policy found is worth at most, up to rounding."""
-        found = float(self.graph.upper[0])
-        return found if self.incumbent is None else min(found, self.incumbent[0])
+        return float(self.graph.upper[0])
 
     @property
     def lower(self) -> float:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from gumdp.average.solve import solve_infinite
 from gumdp.errors import GumdpError, check_float, check_int, unknown
 from gumdp.exact.branch_and_bound import BranchAndBound
 from gumdp.exact.branch_planner import Branched
 from gumdp.exact.linear import least_total, linear_part
 from gumdp.exact.planner import LIMIT, Exact
-from gumdp.exact.policy_value import exact_value
 from gumdp.objectives.base import Array
 from gumdp.policies.fixed import Markov
 from gumdp.problem import Problem, check_problem
@@ -22,7 +19,6 @@ from gumdp.results import Solution
 
 METHODS = ("backward-induction", "branch-and-bound")
 SECONDS = 60.0
-PAIRS, STATES = 2_000, 1_000_000  # up to which the policy that is best on average is valued before the search
 
 
 def solve_exact(
@@ -44,9 +40,9 @@ def solve_exact(
 
             ``"branch-and-bound"`` looks only at the states that bounds can't rule out: Jensen's bound from below for
             a convex objective (for any other its own ``bounds``), and from above the value of a policy that can be
-            followed, at first the one that is best on average. States that the objective can't tell apart are merged.
-            It can be stopped at any time, and says how much is open then: ``solution.value`` is what the best policy
-            found is worth at most, and no policy is below ``solution.value - solution.gap``.
+            followed. States that the objective can't tell apart are merged. It can be stopped at any time, and says
+            how much is open then: ``solution.value`` is what the best policy found is worth at most, and no
+            policy is below ``solution.value - solution.gap``.
         limit: for backward induction: problems with more states are refused, by default above ten million; a state
             takes some 30 to 100 bytes.
         time_limit, nodes: for branch and bound: seconds, 60 by default, compiling not counted, and states to look at.
@@ -113,8 +109,6 @@ def _by_bounds(
     began = time.perf_counter()
     found = BranchAndBound(problem)
     next(found.run(nodes, float("inf")), None)  # after which all is compiled
-    if not found.optimal:
-        found.incumbent = _best_on_average(problem)
     for count in found.run(nodes, time.perf_counter() + seconds):
         if progress:
             progress(count, found.upper, found.upper - found.lower)
@@ -123,32 +117,11 @@ def _by_bounds(
         method="branch and bound",
         status=_status(found, nodes),
         gap=found.upper - found.lower,
-        planner=_best(found),
+        planner=Branched(found),
         sizes=found.sizes,
         iterations=found.expanded,
         seconds=time.perf_counter() - began,
     )
-
-
-def _best_on_average(problem: Problem) -> tuple[float, Any] | None:
-    """(value, planner) of the policy that is best on average, where that can be computed without sampling, or None."""
-    added = linear_part(problem.objective, problem.shape)
-    if added is not None:
-        value, policy = least_total(problem, added[0])
-        return value + added[1], Markov(policy)
-    if not problem.objective.convex or problem.shape[0] * problem.shape[1] > PAIRS:
-        return None
-    try:
-        planner = solve_infinite(problem, time_limit=1.0).planner
-        return exact_value(problem, planner, STATES), planner
-    except GumdpError:  # no way to solve it, or too many states
-        return None
-
-
-def _best(found: BranchAndBound) -> Any:
-    """The policy that the search found, or the one that was known before it, if that is better."""
-    known = found.incumbent
-    return Branched(found) if known is None or known[0] >= float(found.graph.upper[0]) else known[1]
 
 
 def _status(found: BranchAndBound, nodes: int | None) -> str:
