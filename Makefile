@@ -48,7 +48,7 @@ test: $(TOOLS)
 
 # What takes long, or proves again with more trials what the quick tests show.
 test-slow: $(TOOLS)
-	$(BIN)/python -m pytest -n $(JOBS) --dist load -m slow $(TESTS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m slow $(TESTS)
 
 test-all: test test-slow
 

@@ -84,6 +84,7 @@ def interpreted(monkeypatch):
 # --- validity ---
 
 
+@pytest.mark.slow
 @given(
     kind=st.sampled_from(sorted(KINDS)), seed=st.integers(0, 10**6), discount=st.sampled_from([0.3, 0.9, 1.0]),
     episodes=st.integers(1, 2),
@@ -100,6 +101,7 @@ def test_no_bound_is_above_the_optimum(interpreted, kind, seed, discount, episod
     assert best.value == max(part.value for part in best.parts)
 
 
+@pytest.mark.slow
 @given(kind=st.sampled_from(sorted(KINDS)), seed=st.integers(0, 10**6), episodes=st.integers(1, 2))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_tree_that_is_complete_is_the_optimum(interpreted, kind, seed, episodes) -> None:

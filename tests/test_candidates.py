@@ -25,6 +25,8 @@ from gumdp.search.tree import reroot
 from gumdp.seeding import streams
 from studied import ROOT, candidates, registered
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["registered"]
 Candidate = candidates.Candidate
 M1 = gumdp.zoo.load("m1-entropy", horizon=5)

@@ -24,6 +24,7 @@ def small(episodes: int = 1) -> Problem:
 # --- luck has mean 0 ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("episodes", [1, 2])
 def test_the_mean_of_luck_over_all_histories_is_0(episodes) -> None:
     """Every history of a random policy with its probability, one by one."""
@@ -84,6 +85,7 @@ def test_intervals_cover_the_mean_as_often_as_they_say() -> None:
 # --- certificates ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "iterations", "trials", "nodes", "most"),
     [

@@ -87,7 +87,7 @@ def at(problem, done, taken):
     running = new_running(problem.record, problem.shape, problem.steps)
     actions = problem.shape[1]
     for t, (s, a) in enumerate(done):
-        commit(problem.record, running, s, a, actions, problem.weights[t])
+        commit(problem.record, running, s, a, problem.weights[t])
     length = 0
     for k, (s, a) in enumerate(taken):
         places = [s * actions + a] + ([problem.shape[0] * actions + s] if problem.record.grouped() else [])

@@ -11,6 +11,8 @@ from scipy import stats
 import gumdp
 from gumdp import MCTS
 
+pytestmark = pytest.mark.slow
+
 
 @functools.cache
 def problems() -> dict[str, gumdp.Problem]:

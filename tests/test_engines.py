@@ -58,6 +58,7 @@ def test_what_runs_compiled_is_known() -> None:
     assert not build_cache.compiled(INTERPRETED)
 
 
+@pytest.mark.slow
 def test_a_worker_process_gives_the_same_values_and_is_replaced_when_it_dies() -> None:
     worker = WorkerProcess()
     try:

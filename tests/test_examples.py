@@ -8,6 +8,8 @@ from typing import Any
 import matplotlib
 import pytest
 
+pytestmark = pytest.mark.slow
+
 matplotlib.use("Agg")
 from matplotlib import pyplot
 

@@ -430,6 +430,7 @@ def trials_in(folder: Path) -> int:
         return 0
 
 
+@pytest.mark.slow
 def test_killed_at_random_and_resumed_equals_undisturbed(tmp_path: Path) -> None:
     """CI kills a few times; GUMDP_KILLS=20 does what the release check asks for."""
     kills = int(os.environ.get("GUMDP_KILLS", "3"))

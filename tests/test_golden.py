@@ -26,7 +26,12 @@ def test_every_named_problem_has_its_bits() -> None:
     assert all(set(values) == set(PLANNERS) for values in GOLDEN.values())
 
 
-@pytest.mark.parametrize("name", GOLDEN)
+QUICK = ("m1-entropy", "m2-imitation", "m3-adversarial", "frozenlake-entropy", "frozenlake-imitation", "taxi-entropy")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in GOLDEN]
+)
 def test_the_bits_are_those_of_the_first_version(name: str) -> None:
     for planner, expected in GOLDEN[name].items():
         problem = gumdp.zoo.load(name, **OPTIONS.get((name, planner), {}))

@@ -84,6 +84,7 @@ def test_a_label_tells_a_word_from_a_number(scaled) -> None:
     assert labels == ["scaled(scale='1')", "scaled(scale=2)", "scaled(mode='a, scale=7')", "scaled(scale=7)"]
 
 
+@pytest.mark.slow
 def test_problems_that_print_alike_are_built_bounded_and_reported_apart(scaled, tmp_path: Path) -> None:
     options = [{"mode": "a, scale=7"}, {"mode": "a", "scale": 7}, {"scale": "1"}, {"scale": 1}]
     arms = tuple(Arm("scaled", "random", each) for each in options)
@@ -182,6 +183,7 @@ def play(path: Path, trials: int) -> tuple[int, int, list[float]]:
         return facts["found"], facts["played"], store.values(arm).tolist()
 
 
+@pytest.mark.slow
 def test_a_changed_constant_two_imports_away_is_another_version(tmp_path: Path) -> None:
     """What the issue found: trials 0–4 of the old and 5–9 of the new, and one mean of both."""
     path = write_code(tmp_path / "code")

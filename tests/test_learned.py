@@ -179,6 +179,7 @@ def test_an_action_that_the_mask_forbids_is_refused() -> None:
         policy.tell(1)
 
 
+@pytest.mark.slow
 def test_planning_on_20_000_random_transitions_is_within_a_tenth_of_planning_on_the_truth() -> None:
     """In the true environment, FrozenLake entropy; the bound holds with the uncertainty of 60 trials on either side."""
     learned = learn("FrozenLake-v1", samples=20_000, seed=0)

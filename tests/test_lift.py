@@ -11,6 +11,8 @@ from gumdp.bounds.history_tree import JensenTree
 from gumdp.bounds.unsplit import Lifted
 from test_bounds import optimum, random_problem
 
+pytestmark = pytest.mark.slow
+
 BOUNDED = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 

@@ -16,6 +16,7 @@ SIMULATORS = ["MountainCar-v0", "CartPole-v1", "Acrobot-v1", "Pendulum-v1"]
 CLONES = ["Blackjack-v1", "MiniGrid-Empty-5x5-v0"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*TABLES, *SIMULATORS, *CLONES])
 def test_the_round_trip_from_gymnasium_through_search_to_play(name: str) -> None:
     if name.startswith("MiniGrid"):

@@ -52,6 +52,7 @@ def output_of(script: str, **environment: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_compiled_and_interpreted_searches_agree_to_the_last_bit():
     compiled = output_of(SCRIPT)
     assert compiled.count("\n") > 50

@@ -17,7 +17,7 @@ __all__ = ["registered"]
 FILES = sorted((ROOT / "studies").glob("*.toml"))
 TRIALS = 8
 
-pytestmark = pytest.mark.usefixtures("registered")
+pytestmark = [pytest.mark.usefixtures("registered"), pytest.mark.slow]
 
 
 def fill(folder: Path, arms: list[Arm], gain: float = 0.1, version: str | None = None) -> None:

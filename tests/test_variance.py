@@ -7,7 +7,7 @@ import pytest
 
 import gumdp
 
-PLAIN = {"rollout": "uniform", "paired": False, "even": False, "ordered": False, "corrected": False}
+PLAIN = {"rollout": "uniform", "paired": False, "even": False, "ordered": False, "control_variate": False}
 
 
 def twins():

@@ -8,6 +8,8 @@ import pytest
 
 import gumdp
 
+pytestmark = pytest.mark.slow
+
 NAMES = [
     "frozenlake8x8-entropy",
     "cliffwalking-budget",

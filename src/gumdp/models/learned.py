@@ -63,10 +63,10 @@ def learn(
 
     Args:
         data: logged transitions as arrays ``(states, actions, next_states)``, of numbers or of names; a pandas frame,
-            an Arrow table, a dictionary, or the path of a CSV or Parquet file with the columns state, action, next_state
-            (and terminated, episode, if there are); a Minari dataset; a Gymnasium environment or its id, or a model of
-            ours, which are sampled: ``samples`` random actions from ``seed``, starting afresh when an episode ends or
-            after ``episode`` (200) steps.
+            an Arrow table, a dictionary, or the path of a CSV or Parquet file with the columns state, action and
+            next_state (and terminated, episode, if there are); a Minari dataset; a Gymnasium environment or its id, or
+            a model of ours, which are sampled: ``samples`` random actions from ``seed``, starting afresh when an
+            episode ends or after ``episode`` (200) steps.
         shape: (states, actions), where the data may not show all of them.
         prior: pseudo-counts of every successor, in rows that were seen.
         unseen: pairs that never occurred ``"loop"`` back to their state, lead to any state alike (``"uniform"``), or

@@ -54,10 +54,7 @@ def _stationary(policy: Path | None = None) -> Planner:
 
 
 RANDOMNESS = Option("randomness", float, "share of uniformly random steps (mcts: in greedy rollouts)")
-SEARCH = (
-    *(Option(option.name, option.kind, option.help) for option in OPTIONS if option.shell),
-    Option("corrected", bool, "former name of control_variate"),
-)
+SEARCH = tuple(Option(option.name, option.kind, option.help) for option in OPTIONS if option.shell)
 
 _entries = {
     entry.name: entry
