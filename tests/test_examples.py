@@ -8,12 +8,11 @@ from typing import Any
 import matplotlib
 import pytest
 
-pytestmark = pytest.mark.slow
-
 matplotlib.use("Agg")
 from matplotlib import pyplot
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(autouse=True)
