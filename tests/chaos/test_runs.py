@@ -213,7 +213,7 @@ def test_a_signal_ends_a_run_that_compiles_within_two_seconds(
     """Its cache is empty: two searches take many seconds to compile, and that can't be stopped."""
     path = plan(tmp_path, 'trials = 9\nproblems = ["m1-entropy"]\nplanners = ["random", "mcts"]\n')
     process = start(
-        "run", path, "--out", tmp_path / "out", env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        "run", path, "--out", tmp_path / "out", env={**os.environ, "GUMDP_CACHE_DIR": str(tmp_path / "cache")}
     )
     assert "engine local" in process.stderr.readline()
     time.sleep(1.0)
@@ -233,7 +233,7 @@ def test_a_signal_ends_a_run_that_compiles_within_two_seconds(
 def test_a_signal_ends_other_commands_that_compile_within_two_seconds(
     start, tmp_path: Path, command: str, count
 ) -> None:
-    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    env = {**os.environ, "GUMDP_CACHE_DIR": str(tmp_path / "cache")}
     process = start(command, "m1-entropy", "--iterations", 50, env=env)
     wait_for(lambda: (tmp_path / "cache").exists() or process.poll() is not None)  # the first kernel is compiled
     began = time.monotonic()
