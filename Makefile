@@ -10,20 +10,22 @@ TESTS ?=
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
-INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# pip would translate to byte code on one core, other packages' tests too.
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+BYTECODE = $(BIN)/python -m compileall -q -j $(JOBS) -x '[/\\]tests?[/\\]' $(VENV)/lib >/dev/null || true
 
-.PHONY: help run test test-slow test-all chaos coverage bench study docs figures lint format clean
+.PHONY: help run test test-thorough test-slow test-all chaos coverage bench study docs figures lint format clean
 
 help:
 	@echo "make run      reproduce the paper: its table, its figures and a page to look at, into results/"
-	@echo "make test     run the tests (JOBS=2 at a time); make test-all also those that take long"
-	@echo "make chaos    attack it: kills, lost folders, damaged and hostile stores; prints counts"
+	@echo "make test     run the tests (JOBS=2 at a time); make test-thorough what CI runs besides; make test-all everything"
+	@echo "make chaos    attack it: kills, lost folders, damaged and hostile stores, fuzz, stale code; prints counts"
 	@echo "make coverage run them and show which lines no test runs (TESTS=… for some of them only)"
 	@echo "make bench    run the benchmarks"
 	@echo "make study    measure the planner again, overnight, and write docs/planning.md from it"
 	@echo "make docs     build the documentation into site/, which opens without a server"
-	@echo "make figures  draw the documentation's pictures and make the README's table afresh"
-	@echo "make lint     check style and types"
+	@echo "make figures  make the documentation's pictures, outputs and the README's table afresh"
+	@echo "make lint     check style, types, imports, spelling and prose"
 	@echo "make format   put the code into the house style"
 	@echo "make clean    remove the environment and every cache"
 
@@ -33,27 +35,33 @@ $(READY): pyproject.toml
 	@echo "Setting up $(VENV) (once; again when pyproject.toml changes)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(INSTALL) --editable .
+	@$(BYTECODE)
 	@touch $@
 
 $(TOOLS): $(READY)
 	@echo "Adding what tests and documentation need"
 	@$(INSTALL) --editable '.[dev,docs]'
+	@$(BYTECODE)
 	@touch $@
 
 run: $(READY)
 	$(BIN)/gumdp reproduce --out results
 
 test: $(TOOLS)
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow" $(TESTS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow and not thorough" $(TESTS)
+
+# The rest of what must pass before a change goes in: checks that take long to compile, every page's code, the attacks in full.
+test-thorough: $(TOOLS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "thorough and not slow" $(TESTS)
 
 # What takes long, or proves again with more trials what the quick tests show.
 test-slow: $(TOOLS)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m slow $(TESTS)
 
-test-all: test test-slow
+test-all: test test-thorough test-slow
 
 chaos: $(TOOLS)
-	$(BIN)/python -m pytest -q tests/chaos
+	$(BIN)/python -m pytest -q tests/chaos tests/test_stale.py --durations=10
 
 # Compiled code counts as not run, since coverage can't see into it. Interpreted it can, a few tests at a time, for instance
 # NUMBA_DISABLE_JIT=1 make coverage TESTS=tests/test_exact.py
@@ -66,7 +74,7 @@ bench: $(READY)
 
 # Trials that are there already are kept. Those whose time counts are played one at a time: each has the machine to itself.
 study: $(READY)
-	for each in settings others unseen ablation candidates; do \
+	for each in settings others once-unseen unseen ablation candidates; do \
 		$(BIN)/gumdp run studies/$$each.toml --out $(STUDY)/$$each || exit 1; done
 	$(BIN)/gumdp run studies/settings.toml --out $(STUDY)/pace --trials 3 --workers 1
 	$(BIN)/gumdp run studies/candidates.toml --out $(STUDY)/candidates-pace --trials 10 --workers 1
@@ -82,15 +90,18 @@ docs: $(TOOLS)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html"
 
-figures: $(READY)
+figures: $(TOOLS)
 	$(BIN)/python docs/figures.py
 	$(BIN)/python docs/tables.py
+	$(BIN)/python docs/snippets.py
 
 lint: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/codespell
+	$(BIN)/python docs/prose.py
 
 format: $(TOOLS)
 	$(BIN)/ruff check --fix .

@@ -10,7 +10,7 @@ import scipy.sparse as sparse
 import gumdp
 from benchmarks.search import Bench
 from benchmarks.timing import best
-from gumdp.search.tree import new_tree
+from gumdp.search.tree import bytes_per_node
 
 
 def grid_model(states: int) -> gumdp.Tabular:
@@ -62,11 +62,5 @@ def tables(repeats: int, largest: int = 10**6) -> dict[str, dict[str, float]]:
             str(n): microseconds(gumdp.Problem(grid, entropy, 0.9, 100), n, max(2, repeats // 3))
             for n in (10**2, 10**3, 10**4, 10**5, 10**6)
         },
-        "bytes_a_node": {str(a): float(bytes_a_node(a)) for a in (2, 4, 6, 64)},
+        "bytes_a_node": {str(a): float(bytes_per_node(a)) for a in (2, 4, 6, 64)},
     }
-
-
-def bytes_a_node(actions: int) -> float:
-    """Bytes of a search tree a node."""
-    small, large = new_tree(10, actions, 100), new_tree(1010, actions, 100)
-    return (sum(a.nbytes for a in large) - sum(a.nbytes for a in small)) / 1000

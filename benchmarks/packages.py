@@ -1,6 +1,6 @@
 """Tree-search packages that one can install, on the same work: the root of m1-entropy, 100-step rollouts.
 
-Each is optional: what is not installed is skipped with a word (``pip install mctx mcts`` to have them).
+Each is optional: what is not installed is skipped with a word (``pip install mctx mcts pomdp-py`` to have them).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def rows(repeats: int) -> list[dict[str, Any]]:
     problem = gumdp.zoo.load("m1-entropy")
     ours = best({"ours": Bench(problem, gumdp.MCTS.paper(ITERATIONS)).at_root}, repeats)["ours"] / ITERATIONS
     table: list[dict[str, Any]] = [{"package": "gumdp", "us_an_iteration": ours * 1e6, "ratio": 1.0}]
-    for name, measure in (("mctx", with_mctx), ("mcts", with_mcts)):
-        if importlib.util.find_spec(name) is None:
+    for name, measure in (("mctx", with_mctx), ("pomdp-py", with_pomdp_py), ("mcts", with_mcts)):
+        if importlib.util.find_spec(name.replace("-", "_")) is None:
             table.append({"package": name, "skipped": "not installed"})
             continue
         seconds = measure(problem)
@@ -62,6 +62,64 @@ def with_mcts(problem: Any, iterations: int = 100) -> float:
     searcher = mcts(iterationLimit=iterations)
     began = time.perf_counter()
     searcher.search(initialState=State(0, np.zeros(problem.shape), 0))
+    return (time.perf_counter() - began) / iterations
+
+
+def with_pomdp_py(problem: Any, iterations: int = 1000) -> float:
+    """Seconds an iteration of ``pomdp_py``: POUCT, with the state observed and the cost paid at the end."""
+    import random
+
+    import pomdp_py
+
+    cumulative = problem.model.dense().cumsum(axis=2)
+    rng = np.random.default_rng(0)
+
+    class State(pomdp_py.State):  # type: ignore[misc]
+        def __init__(self, state: int, occupancy: Any, step: int) -> None:
+            self.state, self.occupancy, self.step = state, occupancy, step
+
+        def __hash__(self) -> int:
+            return id(self)
+
+        def __eq__(self, other: object) -> bool:
+            return self is other
+
+    class Action(pomdp_py.SimpleAction):  # type: ignore[misc]
+        def __init__(self, number: int) -> None:
+            super().__init__(str(number))
+            self.number = number
+
+    class Transitions(pomdp_py.TransitionModel):  # type: ignore[misc]
+        def sample(self, world: State, action: Action) -> State:
+            occupancy = world.occupancy.copy()
+            occupancy[world.state, action.number] += problem.weights[world.step]
+            draw = np.searchsorted(cumulative[world.state, action.number], rng.random())
+            return State(min(int(draw), problem.shape[0] - 1), occupancy, world.step + 1)
+
+    class Observations(pomdp_py.ObservationModel):  # type: ignore[misc]
+        def sample(self, world: State, action: Action) -> Any:
+            return pomdp_py.SimpleObservation(world.state)
+
+    class Rewards(pomdp_py.RewardModel):  # type: ignore[misc]
+        def sample(self, world: State, action: Action, after: State) -> float:
+            return -problem.value(after.occupancy) if after.step == problem.steps else 0.0
+
+    class AnyAction(pomdp_py.RolloutPolicy):  # type: ignore[misc]
+        actions = tuple(Action(a) for a in range(problem.shape[1]))
+
+        def get_all_actions(self, state: Any = None, history: Any = None) -> Any:
+            return self.actions
+
+        def rollout(self, state: State, history: Any = None) -> Action:
+            return random.choice(self.actions)
+
+    belief = pomdp_py.Particles([State(0, np.zeros(problem.shape), 0)])
+    agent = pomdp_py.Agent(belief, AnyAction(), Transitions(), Observations(), Rewards())
+    search = pomdp_py.POUCT(
+        max_depth=problem.steps - 1, discount_factor=1.0, num_sims=iterations, rollout_policy=agent.policy_model
+    )
+    began = time.perf_counter()
+    search.plan(agent)
     return (time.perf_counter() - began) / iterations
 
 

@@ -12,7 +12,8 @@ import gumdp
 from benchmarks.limit import bare, in_c, start_of
 from benchmarks.timing import best
 from gumdp.counts.running import new_running
-from gumdp.policies.play import play
+from gumdp.policies.play import Itself, play
+from gumdp.search.budget import Budget
 from gumdp.search.policy import Searcher
 from gumdp.search.tree import clear
 
@@ -28,7 +29,7 @@ class Bench:
     def __init__(self, problem: Any, planner: Any) -> None:
         self.problem, self.iterations = problem, planner.iterations
         self.compiled = problem.model.compiled()
-        self.searcher = Searcher(planner, problem, planner.iterations)
+        self.searcher = Searcher(planner, problem, Budget.of(planner, problem))
         self.decider = self.searcher.decider()
         self.running = new_running(problem.record, problem.shape, problem.steps)
         self.stop = np.zeros(1, np.uint8)
@@ -43,7 +44,8 @@ class Bench:
 
     def whole_trial(self) -> None:
         """A whole trial."""
-        play(self.searcher.setup, self.decider, self.running, np.array([[1, 2]], np.uint64), np.zeros(1), self.stop)
+        setup, seeds = self.searcher.setup, np.array([[1, 2]], np.uint64)
+        play(setup, Itself(setup.model), self.decider, self.running, seeds, np.zeros(1), self.stop)
 
     def bare_root(self) -> None:
         """The rollouts of ``at_root``, bare."""

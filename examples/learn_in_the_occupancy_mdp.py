@@ -1,10 +1,12 @@
-"""Learn in the occupancy MDP with an RL library, and compare it with search and with the optimum.
+"""Learn in the occupancy MDP with an RL library, and compare it with search and with
+the optimum.
 
     pip install 'gumdp[learning]'
     python examples/learn_in_the_occupancy_mdp.py
 
-PPO of Stable-Baselines3 knows nothing of the problem but what the Gymnasium environment shows it: the state, the
-running occupancy and the time. The search has the model instead, and has learned nothing before its first step.
+PPO of Stable-Baselines3 knows nothing of the problem but what the Gymnasium environment
+shows it: the state, the running occupancy and the time. The search has the model
+instead, and has learned nothing before its first step.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from matplotlib import pyplot
 import gumdp
 
 HORIZON = 8
-ENVIRONMENTS, STEPS = 8, 256  # PPO learns from so many at a time, after so many steps of each
+# PPO learns from so many at a time, after so many steps of each
+ENVIRONMENTS, STEPS = 8, 256
 
 
 def learner(problem: gumdp.Problem, seed: int = 0) -> Any:
@@ -28,15 +31,26 @@ def learner(problem: gumdp.Problem, seed: int = 0) -> Any:
     from stable_baselines3.common.env_util import make_vec_env
 
     torch.set_num_threads(1)  # the networks are tiny
-    environments = make_vec_env(lambda: gumdp.OccupancyEnv(problem), ENVIRONMENTS, seed=seed)
+    environments = make_vec_env(
+        lambda: gumdp.OccupancyEnv(problem), ENVIRONMENTS, seed=seed
+    )
     return PPO(
-        "MultiInputPolicy", environments, gamma=1.0, n_steps=STEPS, batch_size=256, learning_rate=1e-3,
-        ent_coef=0.001, seed=seed, device="cpu",
-    )  # fmt: skip
+        "MultiInputPolicy",
+        environments,
+        gamma=1.0,
+        n_steps=STEPS,
+        batch_size=256,
+        learning_rate=1e-3,
+        ent_coef=0.001,
+        seed=seed,
+        device="cpu",
+    )
 
 
 def costs(problem: gumdp.Problem, model: Any, episodes: int) -> np.ndarray:
-    """What fresh episodes cost, if the learned policy always takes its likeliest action."""
+    """What fresh episodes cost, if the learned policy always takes its likeliest
+    action.
+    """
     env, found = gumdp.OccupancyEnv(problem), []
     for k in range(episodes):
         observation, _ = env.reset(seed=10_000 + k)
@@ -54,18 +68,30 @@ def main(quick: bool = False) -> dict[str, float]:
     tests = 100 if quick else 1000
     model, curve = learner(problem), {}
     for number in rounds:
-        model.learn(number * ENVIRONMENTS * STEPS - model.num_timesteps, reset_num_timesteps=False)
+        model.learn(
+            number * ENVIRONMENTS * STEPS - model.num_timesteps,
+            reset_num_timesteps=False,
+        )
         curve[model.num_timesteps // HORIZON] = costs(problem, model, tests)
     episodes = max(curve)
-    search = gumdp.evaluate(problem, gumdp.MCTS(iterations=200), trials=10 * tests, seed=0)
+    search = gumdp.evaluate(
+        problem, gumdp.MCTS(iterations=200), trials=10 * tests, seed=0
+    )
     random = gumdp.evaluate(problem, gumdp.Random(), trials=10 * tests, seed=0)
     best = gumdp.solve_exact(problem).value
     error = curve[episodes].std(ddof=1) / np.sqrt(tests)
     print(f"random      {random.mean:.4f} ± {random.standard_error:.4f}")
-    print(f"learned     {curve[episodes].mean():.4f} ± {error:.4f}, from {episodes} episodes of {HORIZON} steps")
+    print(
+        f"learned     {curve[episodes].mean():.4f} ± {error:.4f}, "
+        f"from {episodes} episodes of {HORIZON} steps"
+    )
     print(f"searched    {search.mean:.4f} ± {search.standard_error:.4f}, from none")
     print(f"the optimum {best:.4f}")
-    levels = {"random": random.mean, "searched, nothing learned before": search.mean, "the optimum": best}
+    levels = {
+        "random": random.mean,
+        "searched, nothing learned before": search.mean,
+        "the optimum": best,
+    }
     ax = gumdp.plot.budget({"learned by PPO": curve}, levels=levels)
     ax.set_xlabel("episodes of learning")
     ax.set_ylabel("mean cost of an episode, 90 % interval")

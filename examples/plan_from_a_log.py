@@ -2,8 +2,9 @@
 
     python examples/plan_from_a_log.py
 
-Somebody walked over the frozen lake at random and wrote down every step. A table is estimated from the first n steps
-of that log, plans are made in it, and carried out on the real lake.
+Somebody walked over the frozen lake at random and wrote down every step. A table is
+estimated from the first n steps of that log, plans are made in it, and carried out on
+the real lake.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ import gumdp
 HORIZON = 50
 
 
-def walk(steps: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def walk(
+    steps: int, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The log: states, actions, next states, and whether an episode ended."""
     env = gymnasium.make("FrozenLake-v1")
     rng = np.random.default_rng(seed)
@@ -29,7 +32,9 @@ def walk(steps: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray,
         following, _, over, cut, _ = env.step(action)
         log.append((state, action, following, over))
         state = env.reset()[0] if over or cut else following
-    states, actions, after, over = (np.array(column) for column in zip(*log, strict=True))
+    states, actions, after, over = (
+        np.array(column) for column in zip(*log, strict=True)
+    )
     return states, actions, after, over
 
 
@@ -41,14 +46,34 @@ def main(quick: bool = False) -> dict[int, float]:
     values: dict[int, list[float]] = {}
     for n in sizes:
         log = (states[:n], actions[:n], after[:n])
-        model = gumdp.learn(log, shape=(16, 4), terminated=over[:n], terminal="restart", start=0, prior=0.05)
+        model = gumdp.learn(
+            log,
+            shape=(16, 4),
+            terminated=over[:n],
+            terminal="restart",
+            start=0,
+            prior=0.05,
+        )
         problem = gumdp.Problem(model, objective, discount=0.95, horizon=HORIZON)
-        values[n] = [gumdp.play("FrozenLake-v1", problem, planner, seed=0, trial=k).value for k in range(trials)]
-        print(f"{n:6} steps: {np.count_nonzero(model.samples):2} of 64 pairs seen, cost {np.mean(values[n]):.4f}")
-    truth = gumdp.Problem(gumdp.from_gymnasium("FrozenLake-v1", terminal="restart"), objective, 0.95, HORIZON)
+        values[n] = [
+            gumdp.play("FrozenLake-v1", problem, planner, seed=0, trial=k).value
+            for k in range(trials)
+        ]
+        print(
+            f"{n:6} steps: {np.count_nonzero(model.samples):2} of 64 pairs seen, "
+            f"cost {np.mean(values[n]):.4f}"
+        )
+    truth = gumdp.Problem(
+        gumdp.from_gymnasium("FrozenLake-v1", terminal="restart"),
+        objective,
+        0.95,
+        HORIZON,
+    )
     levels = {
         "at random": gumdp.evaluate(truth, gumdp.Random(), trials=2000, seed=0).mean,
-        "planned with the true table": gumdp.evaluate(truth, planner, trials=trials, seed=0).mean,
+        "planned with the true table": gumdp.evaluate(
+            truth, planner, trials=trials, seed=0
+        ).mean,
     }
     for name, level in levels.items():
         print(f"{name}: cost {level:.4f}")

@@ -2,9 +2,9 @@
 
     python examples/serve_two_queues.py
 
-A minute in the first queue counts twice. The day is as bad as the worse-off queue finds it. Serving the longer queue
-is the rule that people would use; the policy that is best on average is fair over many days; the plan for this day is
-fair today.
+A minute in the first queue counts twice. The day is as bad as the worse-off queue finds
+it. Serving the longer queue is the rule that people would use; the policy that is best
+on average is fair over many days; the plan for this day is fair today.
 """
 
 from __future__ import annotations
@@ -28,12 +28,21 @@ def main(quick: bool = False) -> dict[str, float]:
         "planned for this day": gumdp.MCTS(iterations=500),
     }
     trials = 100 if quick else 400
-    days = {name: gumdp.evaluate(problem, planner, trials=trials, seed=0) for name, planner in planners.items()}
+    days = {
+        name: gumdp.evaluate(problem, planner, trials=trials, seed=0)
+        for name, planner in planners.items()
+    }
     ax = gumdp.plot.comparison(days)
-    ax.set_xlabel("waiting in the worse-off queue (less is better)\none dot a day, diamonds are means")
+    ax.set_xlabel(
+        "waiting in the worse-off queue (less is better)\n"
+        "one dot a day, diamonds are means"
+    )
     pyplot.savefig("serve_two_queues.png", dpi=110)
     for name, day in days.items():
-        print(f"{name:24} {day.mean:.4f} ± {day.standard_error:.4f}, the worst tenth of the days {day.cvar(0.9):.4f}")
+        print(
+            f"{name:24} {day.mean:.4f} ± {day.standard_error:.4f}, "
+            f"the worst tenth of the days {day.cvar(0.9):.4f}"
+        )
     return {name: day.mean for name, day in days.items()}
 
 

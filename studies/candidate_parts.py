@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from gumdp.counts.pairs import cost_of
 from gumdp.counts.running import settle
 from gumdp.jit.random import low
 from gumdp.jit.record import part, record, u64
-from gumdp.policies.rollout import cost_of
 from gumdp.search.backup import add_return
+from gumdp.search.control_variate_kernels import Unfollowed
 from gumdp.search.outcome import GOLDEN
 from gumdp.search.select import Selection
 
@@ -285,7 +286,7 @@ class Mixed:
 
     share: float
 
-    def back_up(self, workspace, depth, value):
+    def back_up(self, setup, workspace, t0, depth, leaf, value):
         tree = workspace.tree
         j = u64(0)
         while j < depth:
@@ -311,7 +312,7 @@ class Mixed:
 
 
 @record
-class Expected:
+class Expected(Unfollowed):
     """A leaf is worth the objective at the running occupancy plus the expected occupancy of the rest."""
 
     future: Any  # float64 [steps · S · entries]: the expected occupancy of what comes, from each step and state

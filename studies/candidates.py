@@ -5,6 +5,7 @@ An experiment file names this module: ``modules = ["candidates"]``.
 
 from __future__ import annotations
 
+import math
 import threading
 import weakref
 from typing import Any
@@ -22,6 +23,9 @@ from gumdp.search.leaf import Truncated
 from gumdp.search.loop import Rules
 
 SOLVER = BestOnAverage()  # which solves a problem once for all candidates
+FORMER: dict[str, Any] = {  # the search that these were tried in
+    "bonus": "logarithmic", "backup": "mean", "solve": False, "commitment": math.inf, "variations": False,
+}  # fmt: skip
 LARGEST = 1 << 22  # numbers in a table of expected occupancies: 32 MB
 
 _futures: weakref.WeakKeyDictionary[Problem, Array] = weakref.WeakKeyDictionary()
@@ -29,11 +33,11 @@ _lock = threading.Lock()
 
 
 class Candidate(MCTS):
-    """``MCTS(iterations)`` with its audition, but for one thing; with no option given it is the same to the last bit.
+    """``MCTS(iterations, **FORMER)``, but for one thing; with no option given it is the same to the last bit.
 
     Args:
         iterations: simulated trajectories a decision.
-        time_limit: seconds a decision.
+        time_limit: seconds per decision.
         root: ``"halving"``: at the root, sequential halving instead of the confidence bound. In each of ⌈log₂ A⌉
             rounds the actions that are still in share the same number of iterations, then those of the better half
             stay; the last round takes what is left over. The survivor is played.
@@ -71,7 +75,7 @@ class Candidate(MCTS):
         leaf: str | None = None,
         rollout: str | None = None,
     ) -> None:
-        super().__init__(iterations, time_limit=time_limit)
+        super().__init__(iterations, time_limit=time_limit, **FORMER)
         given = {
             "root": root, "prior": prior, "stakes": stakes, "widen": widen, "backup": backup, "cut": cut, "leaf": leaf,
             "rollout": rollout,
@@ -101,7 +105,7 @@ class Candidate(MCTS):
 
     def rules(self, problem: Problem) -> tuple[Rules, bool]:
         if "rollout" in self.changed:
-            return MCTS(self.iterations, rollout=SOLVER.solve(problem).planner.policy).rules(problem)
+            return MCTS(self.iterations, rollout=SOLVER.solve(problem).planner.policy, **FORMER).rules(problem)
         rules, reuse = super().rules(problem)
         for name, value in self.changed.items():
             rules = CHANGES[name](rules, problem, value)
@@ -202,7 +206,7 @@ def expected_rest(problem: Problem, policy: Array) -> Array:
 
 OPTIONS = (
     Option("iterations", int, "simulated trajectories a decision"),
-    Option("time_limit", float, "seconds a decision"),
+    Option("time_limit", float, "seconds per decision"),
     Option("root", ("halving",), "sequential halving at the root"),
     Option("prior", float, "constant of a bound with priors"),
     Option("stakes", float, "constant of a bound that is scaled to the weight of the rest"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -134,6 +134,25 @@ def verdict(result: gumdp.Comparison) -> str:
     if result.p_better < ERROR:
         return "better"
     return "worse" if result.p_worse < ERROR else "not worse"
+
+
+def verdicts(pairs: Sequence[tuple[Played, Played]]) -> list[str]:
+    """The verdicts on all pairs together: with Holm's correction for their number, on either side."""
+    if not pairs:
+        return []
+    results = [compare(a, b) for a, b in pairs]
+    better, worse = (
+        statistics.holm(np.nan_to_num([getattr(result, side) for result in results], nan=1.0))
+        for side in ("p_better", "p_worse")
+    )
+    words = {(True, False): "better", (False, True): "worse"}
+    return [words.get((x < ERROR, y < ERROR), "not worse") for x, y in zip(better, worse, strict=True)]
+
+
+def is_certain(arm: Arm) -> bool:
+    """Whether the problem leaves nothing to chance, but for where a trial begins."""
+    model = arm.make_problem().model
+    return bool((model if model.known is None else model.known).deterministic)
 
 
 def tally(verdicts: Iterable[str]) -> str:

@@ -11,8 +11,8 @@ from studies.data import NINE, Folder, Played
 
 NAMES = {"mcts-paper": "MCTS.paper()", "mcts": "MCTS()"}
 AXES: dict[str, tuple[str, Callable[[Played], float]]] = {
-    "planning-iterations": ("iterations a decision", lambda played: played.arm.planner_options["iterations"]),
-    "planning-seconds": ("milliseconds a decision", lambda played: 1000.0 * played.decision),
+    "planning-iterations": ("iterations per decision", lambda played: played.arm.planner_options["iterations"]),
+    "planning-seconds": ("milliseconds per decision", lambda played: 1000.0 * played.decision),
 }
 
 
@@ -32,6 +32,7 @@ def curves(folder: Folder) -> dict[str, dict[str, list[Played]]]:
 def draw(lines: dict[str, dict[str, list[Played]]], name: str, images: Path) -> None:
     """Write the figure ``name`` as PNG: mean values with 90 % intervals against what AXES says."""
     import matplotlib
+    from docs.narrow import also_narrow
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -55,7 +56,8 @@ def draw(lines: dict[str, dict[str, list[Played]]], name: str, images: Path) -> 
         figure.supxlabel(label, fontsize=9)
         figure.supylabel("mean value (less is better), 90 % interval", fontsize=9)
         images.mkdir(parents=True, exist_ok=True)
-        figure.savefig(images / f"{name}.png", dpi=110, facecolor="white", metadata={"Software": None})
+        with also_narrow():
+            figure.savefig(images / f"{name}.png", dpi=110, facecolor="white", metadata={"Software": None})
 
 
 def draw_line(panel: Any, planner: str, line: list[Played], places: list[float]) -> None:

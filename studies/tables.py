@@ -10,7 +10,7 @@ import numpy as np
 
 from gumdp.experiments.plan.arm import Arm
 from gumdp.report.sheet import Item, Sheet
-from studies.data import Folder, Played, compare, tally, verdict
+from studies.data import Folder, Played, compare, tally, verdict, verdicts
 
 Budget = Mapping[str, Any]  # options of a planner that say how much it may search
 
@@ -19,17 +19,40 @@ MARKS = {"better": " ↓", "worse": " ↑", "not worse": ""}
 
 def versus(pairs: Sequence[tuple[Played, Played]], ours: str, theirs: str) -> str:
     """One search against the other, a row a problem, with the count of verdicts in front."""
-    rows, verdicts = [], []
-    for a, b in pairs:
+    rows, found = [], verdicts(pairs)
+    for (a, b), word in zip(pairs, found, strict=True):
         result = compare(a, b)
-        verdicts.append(verdict(result))
         low, high = result.interval
         difference, *ends = [f"{value:+.2g}" if value else "0" for value in (result.difference, low, high)]
         means = [tidy(b.mean, high - low), tidy(a.mean, high - low)]
-        rows.append((name(a.arm), *means, f"{difference} [{', '.join(ends)}]", bold(verdicts[-1])))
+        rows.append((name(a.arm), *means, f"{difference} [{', '.join(ends)}]", bold(word)))
     heading = ("problem", theirs, ours, "difference, 90 % interval", "ours is")
     table = Sheet("versus", "", heading, tuple(rows)).markdown(trusted=True)
-    return f"{ours} is {tally(verdicts)}{trials_of(side for pair in pairs for side in pair)}.\n\n{table}"
+    return f"{ours} is {tally(found)}{trials_of(side for pair in pairs for side in pair)}.\n\n{table}"
+
+
+def losses(lost: Sequence[tuple[tuple[str, str, str], tuple[Played, Played]]]) -> str:
+    """Where ours is worse, each with its difference; or that there is no such problem."""
+    if not lost:
+        return "On none of them is ours worse by these tests."
+    lines = []
+    for (_, ours, theirs), (a, b) in lost:
+        result = compare(a, b)
+        low, high = result.interval
+        lines.append(
+            f"- {name(a.arm)}: {ours} {tidy(a.mean, high - low)}, {theirs} {tidy(b.mean, high - low)}, "
+            f"difference {result.difference:+.2g} [{low:+.2g}, {high:+.2g}]"
+        )
+    return "\n".join(["Where ours is worse:", "", *lines])
+
+
+def single(pairs: Sequence[tuple[Played, Played]]) -> str:
+    """What single tests say that the correction leaves open, with any of the budgets."""
+    found: dict[str, list[str]] = {"better": [], "worse": []}
+    for a, b in pairs:
+        found[verdict(compare(a, b))].append(name(a.arm))
+    said = [f"{word} on {'; '.join(dict.fromkeys(names))}" for word, names in found.items() if names]
+    return f"Single tests, without the correction, would also call it {'. They would call it '.join(said)}."
 
 
 def usual(folder: Folder, budget: Budget) -> dict[str, Played]:
@@ -137,10 +160,12 @@ def change(options: dict[str, Any]) -> str:
 def tidy(value: float, width: float) -> str:
     """``value`` with two digits of the ``width`` of an interval, but no more than five digits.
 
-    >>> tidy(0.0123456, 0.002), tidy(0.594012345, 1e-9)
-    ('0.0123', '0.59401')
+    >>> tidy(0.0123456, 0.002), tidy(0.594012345, 1e-9), tidy(0.0, 0.0)
+    ('0.0123', '0.59401', '0')
     """
-    places = max(0, 1 - math.floor(math.log10(width))) if width > 0.0 else 9
+    if width == 0.0:
+        return f"{value:.5g}"
+    places = max(0, 1 - math.floor(math.log10(width)))
     rounded = f"{value:.{places}f}"
     return rounded if len(rounded.lstrip("-0.")) <= 5 else f"{value:.5g}"
 

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,26 @@ settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True
 if os.environ.get("CI"):
     settings.load_profile("ci")
 
+# A shell starts what it runs in the background with Ctrl-C ignored, and processes inherit that: those that tests
+# interrupt would go on.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if os.name != "posix" and item.get_closest_marker("posix"):
         pytest.skip("needs the signals, processes and permissions of a POSIX system")
+
+
+@pytest.fixture(autouse=True)
+def _names_are_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test registers, a problem or a planner, is gone after it: tests pass in any order."""
+    from gumdp.run import registry as planners
+    from gumdp.zoo import registry as problems
+
+    problems.entries()  # ours are there before the copy is made
+    for registry in (planners, problems):
+        monkeypatch.setattr(registry, "_entries", dict(registry._entries))
 
 
 @pytest.fixture(scope="session")

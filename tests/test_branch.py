@@ -16,6 +16,8 @@ from gumdp.objectives.tangent import python_tangent
 from gumdp.zoo import theory
 from test_bounds import KINDS, optimum, random_problem
 
+pytestmark = pytest.mark.thorough  # most of its time is compiling
+
 BOUNDED = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -92,6 +94,31 @@ def test_a_search_that_is_stopped_tells_the_truth(interpreted, kind, discount):
     assert worth(problem, solution.planner) == pytest.approx(best, abs=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:the objective .* runs as plain Python")
+@pytest.mark.parametrize("kind, discount, episodes", [("entropy", 0.9, 1), ("entropy", 1.0, 2), ("wavy", 0.9, 1)])
+def test_a_search_that_is_stopped_at_once_has_the_policy_that_it_reports(interpreted, kind, discount, episodes):
+    problem = random_problem("entropy", 7, discount, episodes)
+    problem = wavy(problem) if kind == "wavy" else problem
+    solution = solve_exact(problem, "branch-and-bound", nodes=1)
+    assert solution.gap > 0.0
+    assert repr(solution.planner) == "Shares()"
+    assert worth(problem, solution.planner) == pytest.approx(solution.value, abs=1e-12)
+    assert solution.value < gumdp.exact_value(problem, gumdp.Random())
+    copied = pickle.loads(pickle.dumps(solution.planner))
+    assert gumdp.run_trial(problem, copied, seed=1).value == gumdp.run_trial(problem, solution.planner, seed=1).value
+
+
+def test_a_long_walk_starts_from_the_policy_that_is_best_on_average(interpreted):
+    size = 6  # a ring: on average, and in one trial of whole rounds, all states can be visited alike
+    rows = np.zeros((size, 2, size))
+    rows[np.arange(size), 0, (np.arange(size) + 1) % size] = rows[np.arange(size), 1, np.arange(size)] = 1.0
+    problem = Problem(gumdp.Tabular(rows, start=0), gumdp.normalized(gumdp.StateEntropy()), 1.0, 10 * size)
+    solution = solve_exact(problem, "branch-and-bound", nodes=1)
+    assert solution.value < 0.05  # 1 at one place, 0 if all are visited alike
+    trial = gumdp.run_trial(problem, solution.planner, seed=0)
+    assert trial.value == pytest.approx(solution.value, abs=1e-12)
+
+
 @pytest.mark.parametrize("discount", [0.9, 1.0])
 @pytest.mark.parametrize("off", [0, 1])
 def test_twenty_numbers_are_no_matter(discount, off):
@@ -157,7 +184,7 @@ def test_what_backward_induction_refuses_is_solved(interpreted):
     [
         (lambda p: solve_exact(p, "magic"), "unknown method of solve_exact 'magic'"),
         (lambda p: solve_exact(p, nodes=5), "go with method='branch-and-bound'"),
-        (lambda p: solve_exact(p, "branch-and-bound", limit=5), "limit goes with method='backward-induction'"),
+        (lambda p: solve_exact(p, "branch-and-bound", limit=5), "limit and grid go with method='backward-induction'"),
         (lambda p: solve_exact(p, "branch-and-bound", nodes=0), "nodes must be"),
         (lambda p: solve_exact(p, "branch-and-bound", time_limit=-1), "time_limit must be"),
         (lambda p: solve_exact(None, "branch-and-bound"), "problem must be a gumdp.Problem, not NoneType"),

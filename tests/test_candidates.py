@@ -19,6 +19,7 @@ from gumdp.counts.running import commit, new_running
 from gumdp.experiments.engines.local import Local
 from gumdp.experiments.plan.reading import read_experiment
 from gumdp.experiments.run import run
+from gumdp.search.budget import Budget
 from gumdp.search.outcome import GOLDEN
 from gumdp.search.policy import Searcher
 from gumdp.search.tree import reroot
@@ -41,7 +42,7 @@ def decide(
     problem: gumdp.Problem, planner: candidates.Candidate, pairs: tuple[tuple[int, int], ...] = (), root: int = 0
 ) -> Any:
     """The search and the running occupancy after the decision in ``root`` when ``pairs`` have happened."""
-    searcher = Searcher(planner, problem, planner.iterations)
+    searcher = Searcher(planner, problem, Budget.of(planner, problem))
     running = new_running(problem.record, problem.shape, problem.steps)
     for t, (s, a) in enumerate(pairs):
         commit(problem.record, running, s, a, problem.weights[t])
@@ -53,7 +54,8 @@ def decide(
 @pytest.mark.parametrize("options", [{}, {"episodes": 2, "horizon": 6}], ids=["one episode", "two"])
 def test_without_a_change_it_is_the_search_of_the_library(options):
     problem = gumdp.zoo.load("random-small", **{"states": 6, "actions": 5, "horizon": 12, **options})
-    ours, theirs = (gumdp.evaluate(problem, make(60), trials=8, seed=2).values for make in (Candidate, MCTS))
+    planners = (Candidate(60), MCTS(60, **candidates.FORMER))
+    ours, theirs = (gumdp.evaluate(problem, planner, trials=8, seed=2).values for planner in planners)
     assert ours.tolist() == theirs.tolist()
 
 
@@ -69,7 +71,7 @@ def test_decisions_one_at_a_time_are_those_of_a_whole_trial(change):
 
 def test_the_notes_grow_with_the_tree():
     """A search without a limit on iterations that began with room for few: its values are mixtures all the same."""
-    searcher = Searcher(Candidate(backup=0.5), FIVE, 10)
+    searcher = Searcher(Candidate(10, backup=0.5), FIVE, Budget.of(Candidate(10), FIVE))
     room = searcher.tree.sibling.size
     running = new_running(FIVE.record, FIVE.shape, FIVE.steps)
     searcher.search(running, np.uint64(0), 0, None, time.perf_counter() + 0.05, np.zeros(1, np.uint8))
@@ -224,7 +226,7 @@ def test_rollouts_by_the_solver_are_those_of_its_policy():
     policy = gumdp.solve_infinite(M1).policy
     ours, theirs = (
         gumdp.evaluate(M1, planner, trials=20, seed=3).values
-        for planner in (Candidate(50, rollout="solver"), MCTS(50, rollout=policy))
+        for planner in (Candidate(50, rollout="solver"), MCTS(50, rollout=policy, **candidates.FORMER))
     )
     assert ours.tolist() == theirs.tolist()
 

@@ -1,6 +1,8 @@
 """Certificates: an upper limit, a lower bound, and what lies between."""
 
+import contextlib
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +13,13 @@ from gumdp.average.rest_kernels import new_workspace
 from gumdp.bounds.history_tree import JensenTree
 from gumdp.bounds.history_tree_kernels import Rules
 from gumdp.bounds.intervals import bernstein_margin, student_margin
+from gumdp.experiments.engines.work import prepare
 from gumdp.run.control_variate import Controlled
 from gumdp.run.control_variate_kernels import luck
+from gumdp.search.loop import search
+from gumdp.seeding import streams
+
+pytestmark = pytest.mark.thorough  # most of its time is compiling
 
 
 def small(episodes: int = 1) -> Problem:
@@ -169,3 +176,24 @@ def test_bad_options_get_a_sentence(options, words) -> None:
 def test_a_planner_is_needed() -> None:
     with pytest.raises(GumdpError, match="planner must be a Planner"):
         certify(small(), "mcts")
+
+
+def test_what_is_compiled_before_the_trials_is_all_that_they_need() -> None:
+    def lopsided(d: Any) -> Any:
+        return d[0, 0] * d[0, 0] + 0.25 * d[1, 1]
+
+    def slope(d: Any) -> Any:
+        g = np.zeros_like(d)
+        g[0, 0] = 2.0 * d[0, 0]
+        g[1, 1] = 0.25
+        return g
+
+    objective = gumdp.Function(lopsided, convex=True, gradient=slope)
+    problem = gumdp.zoo.load("m1-entropy", horizon=4).replace(objective=objective)
+    planner = gumdp.MCTS.paper(iterations=20)
+    actor = Controlled(planner, JensenTree(problem, "certify", 0.1))
+    with contextlib.suppress(KeyboardInterrupt):
+        prepare(problem, actor)
+    compiled = len(search.overloads)
+    actor.trials(problem, streams(0, 1), np.zeros(1, np.uint8))
+    assert len(search.overloads) == compiled

@@ -25,6 +25,7 @@ HONEST = {
     "a nested one": gumdp.entropic(gumdp.normalized(gumdp.StateEntropy()) + 0.5 * gumdp.WorstCase(COSTS), 0.5),
     "Constrained": gumdp.Constrained(COSTS[0], COSTS[1:], [0.1, -0.2], [2.0, 5.0]),
     "MeanVariance": gumdp.MeanVariance(COSTS[0], 0.7),
+    "GroupEntropy": gumdp.GroupEntropy([[0, 1], [1, -1], [2, 0]]),
     "Target": gumdp.Target(COSTS[0], 0.1),
 }
 

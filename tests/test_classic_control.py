@@ -170,6 +170,7 @@ def bare_rollouts(model, weights, d, rolls, rng):
     return rng
 
 
+@pytest.mark.thorough
 def test_search_takes_at_most_three_times_its_bare_rollouts() -> None:
     problem, rolls = gumdp.zoo.load("mountaincar-entropy"), 100
     d = np.zeros(300)

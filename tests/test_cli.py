@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core import event
 from rich.console import Console
 
 import gumdp
@@ -44,7 +46,46 @@ def test_list_shows_every_problem(run) -> None:
     for name in gumdp.zoo.names():
         assert name in out
     assert "3 × 2" in out
+    assert max(map(len, out.splitlines())) <= 120
+
+
+def test_list_of_one_problem_says_what_it_takes_and_what_is_known(run) -> None:
+    code, out, _ = run("list", "m1-entropy")
+    assert code == 0
     assert "random 0.1159" in out
+    assert "horizon=100" in out
+    assert run("list", "m1")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "where"),
+    [
+        ("plan", "gumdp list"),
+        ("evaluate", "gumdp list"),
+        ("run", "study.toml"),
+        ("report", "gumdp run"),
+        ("learn", "CSV"),
+    ],
+)
+def test_what_is_missing_is_said_with_where_to_find_it(run, line: str, where: str) -> None:
+    code, _, err = run(line)
+    assert code == 2
+    assert err.startswith(f"gumdp: gumdp {line} needs ")
+    assert where in err
+
+
+def test_an_option_without_its_argument_is_told_where_to_look(run) -> None:
+    code, _, err = run("plan", "m1-entropy", "--planner")
+    assert code == 2
+    assert "--planner" in err
+    assert "--help shows what it takes" in err
+
+
+def test_the_parts_of_a_value_add_up_as_printed(run) -> None:
+    _, out, _ = run("plan", "cliffwalking-budget", "--planner", "random", "--set", "horizon=10")
+    value = float(re.search(r"^value (\S+)", out, re.MULTILINE)[1])
+    terms = re.search(r"^of which (.*)$", out, re.MULTILINE)[1]
+    assert sum(float(x) for x in re.findall(r" (-?[\d.]+)(?:,|$)", terms)) == pytest.approx(value, abs=1e-3)
 
 
 def test_list_as_json_has_what_is_known(run) -> None:
@@ -53,6 +94,12 @@ def test_list_as_json_has_what_is_known(run) -> None:
     row = problems["m1-entropy"]
     assert (row["states"], row["actions"], row["options"]) == (3, 2, {"discount": 0.9, "horizon": 100})
     assert row["published"]["random"] == 0.1159
+
+
+def test_list_as_json_has_options_of_any_kind(run) -> None:
+    gumdp.register_problem("filed", lambda model: gumdp.zoo.load("m1-entropy"), {"model": Path("world.npz")})
+    problems = {row["name"]: row for row in as_json(run("list", "--json"))["problems"]}
+    assert problems["filed"]["options"] == {"model": "world.npz"}
 
 
 # --- evaluate ---
@@ -105,8 +152,8 @@ def test_plan_as_json_has_the_trial(run) -> None:
 def test_plan_with_search_has_its_evidence(run) -> None:
     args = ("plan", "m1-entropy", "--set", "horizon=5", "--iterations", "20")
     decisions = as_json(run(*args, "--json"))["decisions"]
-    assert [sum(d["visits"]) >= 20 for d in decisions] == [True] * 5
-    assert "the planner expected 0." in run(*args)[1]
+    assert [sum(d["visits"]) >= 20 for d in decisions[:2]] == [True] * 2  # the last ones are proved with fewer
+    assert "simulated runs ended at 0." in run(*args)[1]
 
 
 def test_plan_for_people_shows_trajectory_and_occupancy(run) -> None:
@@ -157,6 +204,7 @@ def test_solve_gives_the_policy_that_is_optimal_on_average(run) -> None:
 # --- bound and certify ---
 
 
+@pytest.mark.slow
 def test_bound_shows_the_bounds_as_they_tighten(run) -> None:
     args = ("bound", "m2-imitation", "--nodes", "500", "--method", "range", "--method", "jensen-tree")
     data = as_json(run(*args, "--json"))
@@ -169,6 +217,7 @@ def test_bound_shows_the_bounds_as_they_tighten(run) -> None:
     assert out.count("jensen-tree") >= 1
 
 
+@pytest.mark.slow
 def test_certify_says_how_far_a_planner_can_be_from_optimal(run) -> None:
     args = ("certify", "m2-imitation", "--planner", "mcts", "--iterations", "50", "--trials", "10")
     data = as_json(run(*args, "--bound-seconds", "0.5", "--json"))
@@ -252,9 +301,11 @@ def test_bars_are_as_long_as_their_shares() -> None:
 # --- bad input ---
 
 SENTENCES = {
-    "plan m1-entropi": "unknown problem 'm1-entropi'; did you mean 'm1-entropy'?",
-    "plan m1-entropy --planner mtcs": "unknown planner 'mtcs'; did you mean 'mcts'?",
-    "plan m1-entropy --set horizn=3": "unknown option of m1-entropy 'horizn'; did you mean 'horizon'?",
+    "plan m1-entropi": "unknown problem 'm1-entropi'; did you mean 'm1-entropy'? gumdp list shows all of them.",
+    "plan m1-entropy --planner mtcs": "unknown planner 'mtcs'; did you mean 'mcts'? "
+    "gumdp plan --help shows all of them, and --module adds those of a file of yours.",
+    "plan m1-entropy --set horizn=3": "unknown option of m1-entropy 'horizn'; did you mean 'horizon'? "
+    "gumdp list m1-entropy shows all of them.",
     "plan m1-entropy --set horizon": "--set takes NAME=VALUE, for instance --set horizon=20, not 'horizon'.",
     "plan m1-entropy --set horizon=0": "Problem: horizon must be a whole number of at least 1, not 0.",
     "plan m1-entropy --set horizon=x": "Problem: horizon must be a whole number of at least 1, not 'x'.",
@@ -273,7 +324,7 @@ SENTENCES = {
     "solve m1-entropy --method mosek": "unknown method of solve_infinite 'mosek'; there are: auto, cvxpy, mirror, "
     "frank-wolfe.",
     "bound m1-entropy --method magic": "unknown method of lower_bound 'magic'; there are: range, distinct, jensen, "
-    "clairvoyant, jensen-tree, decomposition.",
+    "clairvoyant, jensen-tree, decomposition, totals, paths.",
     "certify m1-entropy --level 1": "certify: level must be between 0 and 1, not 1.",
     "evaluate m1-entropy --trials 0": "trials must be a whole number of at least 1, not 0.",
     "evaluate m1-entropy --workers 0": "workers must be a whole number of at least 1, not 0.",
@@ -371,3 +422,33 @@ def test_plan_shows_the_search_tree_on_request(capsys):
     assert "50 visits, 51 nodes" in shown
     assert main(["plan", "m1-entropy", "--planner", "random", "--tree"]) == 2
     assert "does not search" in capsys.readouterr().err
+
+
+@pytest.mark.thorough
+def test_what_is_warm_is_not_compiled_again(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["warm", "m1-entropy", "--workers", "1", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["problems"]
+    assert row["problem"] == "m1-entropy"
+    problem, compiled = gumdp.zoo.load("m1-entropy"), []
+
+    class Listener(event.Listener):
+        def on_start(self, event: event.Event) -> None:
+            compiled.append(event.data["dispatcher"])
+
+        def on_end(self, event: event.Event) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Listener()):
+        for planner in (gumdp.MCTS(7), gumdp.MCTS.paper(7)):
+            gumdp.run_trial(problem, planner, seed=0)
+            gumdp.evaluate(problem, planner, trials=2, seed=0, workers=1)
+    assert not compiled
+
+
+@pytest.mark.thorough
+def test_processes_warm_up_side_by_side_and_say_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["warm", "m1-entropy", "m2-imitation", "--workers", "2"]) == 0
+    printed = capsys.readouterr().out
+    assert [line.split()[0] for line in printed.splitlines()] == ["m1-entropy", "m2-imitation", "2"]
+    assert main(["warm", "m1-entropi"]) == 2
+    assert "did you mean 'm1-entropy'?" in capsys.readouterr().err

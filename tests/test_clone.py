@@ -46,6 +46,7 @@ def test_a_clone_says_that_it_is_slow(blackjack: gumdp.Problem) -> None:
     assert "slower" in str(blackjack.model.source)
 
 
+@pytest.mark.thorough
 def test_the_same_seed_gives_the_same_trials_on_any_number_of_threads(blackjack: gumdp.Problem) -> None:
     planner = gumdp.MCTS(iterations=15)
     one = gumdp.evaluate(blackjack, planner, trials=4, seed=1, workers=1)

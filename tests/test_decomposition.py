@@ -7,9 +7,10 @@ import pytest
 
 import gumdp
 from gumdp import Problem
+from gumdp.bounds import decomposition_tree
 from gumdp.bounds.decomposition import Decomposition
 from gumdp.bounds.decomposition_kernels import place
-from gumdp.bounds.decomposition_tree import ValueFunction, ValueTree
+from gumdp.bounds.decomposition_tree import RefinedTree, ValueFunction, ValueTree
 from gumdp.bounds.history_tree import JensenTree
 from gumdp.bounds.separable import NotSeparable, Separable
 from test_bounds import KINDS, optimum, random_problem
@@ -58,6 +59,21 @@ def check(number: int) -> None:
         assert value <= truth + 1e-9, (number, kind, "tree", depth)
     if depth == problem.steps and not made.sum.minorant and tree.complete:
         assert value == pytest.approx(truth, abs=1e-9)
+    if number % 5 == 0:
+        check_refined(ValueFunction(made, depth=depth, points=int(rng.integers(2, 40))), truth)
+
+
+def check_refined(values: ValueFunction, truth: float) -> None:
+    """Bounds from a small tree, of which some histories get prices of their own."""
+    tree = ValueTree(values, 60)
+    for _ in tree.grow():
+        pass
+    refined = RefinedTree(tree)
+    assert refined.bound >= tree.bound
+    for count, value in enumerate(refined.grow()):
+        assert value <= truth + 1e-9
+        if count == 3:
+            break
 
 
 @pytest.mark.parametrize("number", range(50))
@@ -136,6 +152,7 @@ def test_where_steps_weigh_the_same_the_grid_loses_nothing() -> None:
         assert exact - 1e-5 < made.bound(4000) < exact + 1e-12
 
 
+@pytest.mark.thorough
 def test_it_begins_at_jensens_bound_or_above_and_rises() -> None:
     problem = gumdp.zoo.load("frozenlake-entropy", horizon=12)
     tree = JensenTree(problem)
@@ -156,6 +173,77 @@ def test_the_same_iterations_give_the_same_bound_for_any_number_of_cores() -> No
             pass
         bounds.add(made.bound(100))
     assert len(bounds) == 1
+
+
+def test_histories_with_prices_of_their_own_lift_the_bound_the_same_way_each_time(monkeypatch) -> None:
+    monkeypatch.setattr(decomposition_tree, "BELOW", 500)
+    monkeypatch.setattr(decomposition_tree, "STEPS", 20)
+    found = []
+    for workers in (1, 2):
+        made = Decomposition(gumdp.zoo.load("frozenlake-entropy", horizon=8))
+        made.workers = workers
+        for _ in made.climb(iterations=40, points=40):
+            pass
+        tree = ValueTree(ValueFunction(made, points=40), 500)
+        for _ in tree.grow():
+            pass
+        refined = RefinedTree(tree)
+        for _ in refined.grow(nodes=4000):
+            pass
+        assert refined.bound > tree.bound + 1e-3
+        assert refined.nodes <= 4000
+        found.append((refined.bound, refined.count))
+    assert found[0] == found[1]
+
+
+# --- states that nobody leaves ---
+
+
+def with_trap(kind: str, seed: int, discount: float = 0.9) -> Problem:
+    """A problem that can be solved exactly, with a state that nobody leaves."""
+    rng = np.random.default_rng(seed)
+    moves = rng.dirichlet(np.ones(3), size=(3, 2))
+    moves[2] = [0.0, 0.0, 1.0]
+    return Problem(gumdp.Tabular(moves), ALL[kind]((3, 2), rng), discount, int(rng.integers(2, 5)))
+
+
+@pytest.mark.parametrize("kind", ["entropy", "imitation", "both entropies", "divergence", "entropy and target"])
+def test_no_policy_is_below_where_pairs_of_a_state_count_as_one(kind) -> None:
+    for seed in range(6):
+        problem = with_trap(kind, seed, [0.5, 0.9, 1.0][seed % 3])
+        truth = optimum(problem)
+        made = Decomposition(problem)
+        assert made.last.tolist() == [False, False, True]
+        for _ in made.climb(iterations=10, points=20):
+            pass
+        assert made.bound(40) <= truth + 1e-9
+        for value in ValueTree(ValueFunction(made, points=20)).grow():
+            assert value <= truth + 1e-9
+
+
+def test_pairs_that_count_as_one_cost_the_least_that_they_can_together() -> None:
+    rng = np.random.default_rng(0)
+    last = np.array([False, True])
+    for kind in ("entropy", "imitation"):
+        objective = gumdp.Entropy() if kind == "entropy" else gumdp.Imitation([[0.1, 0.2, 0.1], [0.2, 0.2, 0.2]])
+        made = Separable(objective, (2, 3), np.full((2, 3), 1 / 6), np.ones((2, 3), bool), last)
+        assert made.count == 4
+        for d in rng.dirichlet(np.full(6, 0.4), size=200).reshape(-1, 2, 3):
+            even = d.copy()
+            even[1] = d[1].mean()
+            assert made.value(d) == pytest.approx(objective.value(even), abs=1e-12)
+            assert made.value(d) <= objective.value(d) + 1e-12
+
+
+def test_pairs_that_count_as_one_lift_the_bound() -> None:
+    problem = gumdp.zoo.load("frozenlake-entropy", horizon=12)
+    bounds = []
+    for merge in (False, True):
+        made = Decomposition(problem, merge=merge)
+        for _ in made.climb(iterations=40, points=40):
+            pass
+        bounds.append(made.bound(200))
+    assert bounds[1] > bounds[0] + 0.01
 
 
 # --- the value function ---
@@ -222,6 +310,7 @@ def test_who_follows_the_value_of_a_single_statistic_is_optimal() -> None:
     assert policy.act(0).action == int(np.nanargmin(gumdp.Dual(0).start(problem).act(0).values))
 
 
+@pytest.mark.thorough
 def test_the_planner_on_the_value_function_is_better_than_the_greedy_one() -> None:
     problem = gumdp.zoo.load("frozenlake-entropy", horizon=25)
     dual, greedy = (gumdp.evaluate(problem, p, trials=300, seed=0) for p in (gumdp.Dual(40), gumdp.Greedy()))

@@ -12,7 +12,7 @@ import pytest
 
 import gumdp
 from gumdp.cli.main import main
-from gumdp.experiments.engines.cluster import play_remotely
+from gumdp.experiments.engines.cluster import _own_signals, _signals_later, play_remotely
 from gumdp.experiments.engines.job import Job, Progress, cut, gaps
 from gumdp.experiments.engines.local import Local
 from gumdp.experiments.engines.process import WorkerProcess
@@ -73,6 +73,7 @@ def test_a_worker_process_gives_the_same_values_and_is_replaced_when_it_dies() -
     assert [o.value for o in first.outcomes] == [o.value for o in again.outcomes] == [o.value for o in direct.outcomes]
 
 
+@pytest.mark.thorough
 def test_bounds_come_from_a_process_of_their_own() -> None:
     options = {"objective": "linear", "horizon": 5}
     arm = Arm("random-small", "random", options)
@@ -156,6 +157,7 @@ def test_an_unreachable_cluster_is_told_and_nothing_is_written(tmp_path: Path, a
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.thorough
 @needs_ray
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs /proc to find the workers of Ray")
 def test_ray_gives_the_same_numbers_also_when_a_worker_is_killed(tmp_path: Path) -> None:
@@ -175,6 +177,96 @@ def test_ray_gives_the_same_numbers_also_when_a_worker_is_killed(tmp_path: Path)
     assert killed
     run(read_experiment(path), tmp_path / "local")
     assert values(tmp_path / "ray") == values(tmp_path / "local")
+
+
+@needs_ray
+@pytest.mark.slow
+@pytest.mark.posix
+def test_sigterm_ends_a_run_on_ray_like_ctrl_c(tmp_path: Path) -> None:
+    """Within two seconds, on a machine with other things to do five; recorded, and said with how to go on."""
+    (tmp_path / "sleepy.py").write_text(SLEEPY)
+    path = tmp_path / "plan.toml"
+    path.write_text('trials = 10000\nmodules = ["sleepy"]\nproblems = ["sleepy"]\nplanners = ["random"]\n')
+    args = ["run", str(path), "--out", str(tmp_path / "out"), "--engine", "ray", "--workers", "1"]
+    process = subprocess.Popen([*COMMAND, *args], stderr=subprocess.PIPE, text=True, stdout=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + 120
+        while stored_trials(tmp_path / "out") == 0 and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.1)
+        there, began = stored_trials(tmp_path / "out"), time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert there > 0
+    assert time.monotonic() - began < 5.0
+    assert process.returncode == 143
+    assert "to go on from there: gumdp run" in err.splitlines()[-2]
+    assert err.splitlines()[-1] == "gumdp: terminated."
+    assert stored_trials(tmp_path / "out") >= there
+    with Store.read(tmp_path / "out") as store:
+        assert [run["status"] for run in store.runs()] == ["terminated"]
+
+
+SLEEPY = """
+import time
+import gumdp
+
+def cost(d):
+    time.sleep(0.05)
+    return sum(sorted(d.ravel(), key=lambda x: {0: x}[0])[:2])
+
+def build():
+    return gumdp.Problem(gumdp.zoo.load("m1-entropy").model, gumdp.Function(cost), 0.9, 4)
+
+gumdp.register_problem("sleepy", build)
+"""
+
+
+def stored_trials(folder: Path) -> int:
+    try:
+        with Store.read(folder) as store:
+            return sum(arm.trials for arm in store.arms())
+    except ValueError:
+        return 0
+
+
+class Told(KeyboardInterrupt):
+    pass
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_mean_with_ray_what_they_meant_before(number: signal.Signals) -> None:
+    """Ray turns what handlers raise into KeyboardInterrupt, and has a handler of SIGTERM that raises SystemExit."""
+
+    def handler(number, frame):
+        raise Told
+
+    def theirs(number, frame):
+        sys.exit(number)
+
+    def wait():
+        with _signals_later():
+            signal.raise_signal(number)
+            after.append("the wait went on to its end")
+
+    def begin():
+        with _own_signals():
+            signal.signal(signal.SIGTERM, theirs)
+            signal.raise_signal(number)
+
+    after: list[str] = []
+    before = {each: signal.signal(each, handler) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        for meet in (wait, begin):
+            with pytest.raises(Told):
+                meet()
+            assert [signal.getsignal(each) for each in before] == [handler, handler]
+        assert after
+    finally:
+        for each, old in before.items():
+            signal.signal(each, old)
 
 
 LISTENING = """

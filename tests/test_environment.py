@@ -185,3 +185,80 @@ def test_learners_run_with_and_without_a_mask(kind: str, masked: gumdp.Problem) 
         rollout = {} if kind == "DQN" else {"n_steps": 32, "batch_size": 32}
         learner = getattr(library, kind)("MultiInputPolicy", gumdp.OccupancyEnv(problem), seed=0, **rollout)
         learner.learn(128)
+
+
+def test_vectors_of_environments_run_as_cleanrl_writes_them(masked: gumdp.Problem) -> None:
+    for problem in (masked, gumdp.zoo.load("m1-entropy", horizon=6)):
+        make = lambda problem=problem: gymnasium.wrappers.RecordEpisodeStatistics(  # noqa: E731
+            gymnasium.make("gumdp/Occupancy-v0", problem=problem, flat=True)
+        )
+        envs = gymnasium.vector.SyncVectorEnv([make] * 3)
+        assert isinstance(envs.single_action_space, gymnasium.spaces.Discrete)
+        observations, _ = envs.reset(seed=1)
+        assert observations.shape == (3, *envs.single_observation_space.shape)
+        assert observations.dtype == np.float32
+        envs.action_space.seed(0)
+        paid, ended = np.zeros(3), []
+        for _ in range(6):
+            observations, rewards, over, cut, infos = envs.step(envs.action_space.sample())
+            paid += rewards
+            ended.append(over | cut)
+        assert not np.any(ended[:-1])
+        assert np.all(ended[-1])
+        np.testing.assert_allclose(infos["episode"]["r"], paid, rtol=1e-6)
+        assert (observations[:, -1] == 1.0).all()  # all steps are made
+        envs.close()
+
+
+def test_gymnasium_makes_a_vector_of_it() -> None:
+    envs = gymnasium.make_vec("gumdp/Occupancy-v0", num_envs=2, problem="m1-entropy")
+    observations, _ = envs.reset(seed=0)
+    assert observations["occupancy"].shape == (2, 3, 2)
+    envs.close()
+
+
+def test_all_arguments_can_come_in_one_dictionary_as_rllib_hands_them_over(masked: gumdp.Problem) -> None:
+    env = gumdp.OccupancyEnv({"problem": masked, "flat": True})
+    assert env.reset(seed=0)[0].shape == env.observation_space.shape == (9,)
+    for given, words in (({}, "must have a problem"), ({"problem": "m1-entropy", "flt": True}, "flt")):
+        with pytest.raises(gumdp.GumdpError, match=words):
+            gumdp.OccupancyEnv(given)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of RLlib's own
+def test_rllib_trains_with_and_without_a_mask(masked: gumdp.Problem) -> None:
+    ppo = pytest.importorskip("ray.rllib.algorithms.ppo", reason="RLlib is not installed", exc_type=ImportError)
+    from ray.rllib.connectors.env_to_module import FlattenObservations
+
+    ways = (
+        (masked, "gumdp/Occupancy-v0", {"env_to_module_connector": lambda *_, **__: FlattenObservations()}, False),
+        ("m1-entropy", gumdp.OccupancyEnv, {}, True),
+    )
+    for problem, world, options, flat in ways:
+        config = ppo.PPOConfig().environment(world, env_config={"problem": problem, "flat": flat})
+        config = config.env_runners(num_env_runners=0, **options).learners(num_learners=0)
+        config = config.training(train_batch_size_per_learner=128, minibatch_size=64, num_epochs=1)
+        algorithm = config.build_algo()
+        assert np.isfinite(algorithm.train()["env_runners"]["episode_return_mean"])
+        algorithm.stop()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of RLlib's own
+@pytest.mark.parametrize("flat", [False, True])
+def test_rllib_encodes_what_it_sees(flat: bool, masked: gumdp.Problem) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    catalog = pytest.importorskip(
+        "ray.rllib.core.models.catalog", reason="RLlib is not installed", exc_type=ImportError
+    )
+    import torch
+
+    for problem in (masked, gumdp.zoo.load("m1-entropy", horizon=6)):
+        env = gumdp.OccupancyEnv(problem, flat=flat)
+        seen = gymnasium.spaces.utils.flatten(env.observation_space, env.reset(seed=0)[0])
+        space = gymnasium.spaces.utils.flatten_space(env.observation_space)  # what RLlib's flattening connector gives
+        made = catalog.Catalog(space, env.action_space, {"fcnet_hiddens": [8]})
+        encoder = made.build_encoder(framework="torch")
+        out = encoder({"obs": torch.as_tensor(seen[None], dtype=torch.float32)})
+        assert out["encoder_out"].shape == (1, made.latent_dims[0])

@@ -38,6 +38,7 @@ def test_a_seed_has_so_many_trials_and_no_more() -> None:
 PLANNERS = [gumdp.Random(), gumdp.Greedy(0.2), gumdp.MCTS(iterations=20)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("planner", PLANNERS, ids=repr)
 def test_the_number_of_workers_changes_nothing(planner) -> None:
     problem = gumdp.zoo.load("m1-entropy")
@@ -45,6 +46,7 @@ def test_the_number_of_workers_changes_nothing(planner) -> None:
     assert np.array_equal(one, two)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("planner", PLANNERS, ids=repr)
 def test_a_trial_of_an_evaluation_can_be_played_again(planner) -> None:
     problem = gumdp.zoo.load("m1-entropy")

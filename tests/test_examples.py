@@ -70,6 +70,11 @@ def test_the_worst_storm_is_least_bad_when_the_season_is_planned() -> None:
     assert means["bound"] < means["planned for this season"] < means["best on average"]
 
 
+def test_a_planned_month_wears_the_batteries_least() -> None:
+    means = run("spread_the_wear")
+    assert means["planned for this month"] < means["the fullest first"] < means["at random"]
+
+
 def test_a_longer_log_makes_better_plans() -> None:
     means = run("plan_from_a_log")
     assert means[3000] < means[10]
@@ -92,3 +97,41 @@ def test_search_finds_what_the_exact_solver_proves() -> None:
     distance = run("solve_subset_sum")
     assert (round(distance["even"], 6), round(distance["odd"], 6)) == (0.0, 1.0)
     assert distance["search, 1000 iterations"] < distance["a coin for each"]
+
+
+def test_who_plans_to_learn_sees_more_of_an_unknown_building() -> None:
+    costs = run("explore_an_unknown_building")
+    assert costs["with the map"] < costs["planning to learn"] < costs["at random"]
+
+
+def test_who_plans_to_learn_reads_the_sign() -> None:
+    costs = run("which_of_three_maps")
+    others = [cost for name, cost in costs.items() if name.startswith("as if")]
+    assert costs["planning to learn"] < costs["the best possible"] + 0.5
+    assert costs["planning to learn"] < min(others)
+
+
+def test_who_plans_to_learn_runs_an_unknown_machine_at_the_least_cost() -> None:
+    costs = run("an_unknown_failure_rate")
+    assert costs["planning to learn"] == min(costs.values())
+
+
+def test_a_plan_for_this_day_brings_more_meals() -> None:
+    meals = run("a_fair_meal")
+    assert meals["best on average"] < meals["planned for this day"]
+    assert meals["planned for this day"] < meals["the optimum"] + 1.0  # of 60 days
+
+
+def test_the_worst_runs_are_better_and_the_mean_is_worse() -> None:
+    cost = run("the_worst_returns")
+    mean, worst = cost["least mean"], cost["least mean of the worst tenth"]
+    assert mean[0] < worst[0] < worst[1] < mean[1]
+
+
+def test_a_trillion_cells_take_no_more_memory_than_a_thousand() -> None:
+    found = run("a_trillion_cells")
+    assert found[3][1] == found[12][1] < 100.0
+
+
+def test_a_round_is_the_same_after_a_break() -> None:
+    assert run("switched_off_and_on")

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -157,7 +158,7 @@ WRONG = {
     '"random"': ('"random"\niterations = 4', "line 16: the planner random has no option 'iterations'; it takes none."),
     'name = "budgets"': ('name = "a/b"', "line 2: name must be a word of letters, digits, dots and dashes, not 'a/b'."),
     "trials =": ('keep = ["everything"]\ntrials =', "line 3: unknown word of keep 'everything'; there are: occupancy, "
-        "trajectory."),
+        "trajectory, totals."),
     "seeds =": ('modules = ["no_such_module_at_all"]\nseeds =', "line 4: the module 'no_such_module_at_all' can't be "
         "imported: ModuleNotFoundError: No module named 'no_such_module_at_all'"),
 }  # fmt: skip
@@ -288,6 +289,7 @@ def test_a_trial_that_fails_takes_no_other_with_it(call, tmp_path: Path) -> None
         assert [trial for _, trial, _ in store.failures()] == bad
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore:the objective .* runs as plain Python")
 def test_interpreted_trials_run_in_processes_with_the_same_values(call, tmp_path: Path) -> None:
     path = own_problem(tmp_path, 2.0, 8)
@@ -336,6 +338,22 @@ def test_bounds_are_found_once_and_stored(tmp_path: Path, monkeypatch) -> None:
         assert store.finding("bound", five.problem_digest)["value"] == 0.25
 
 
+@pytest.mark.slow
+def test_bounds_are_found_on_request_and_the_report_says_how_far_the_best_can_be(call, tmp_path) -> None:
+    file, out = tmp_path / "plan.toml", tmp_path / "out"
+    file.write_text('trials = 3\nproblems = [{name = "m1-entropy", horizon = 5}]\nplanners = ["random", "greedy"]\n')
+    assert (call("run", file, "--out", out, "--bounds")[0], call("report", out)[0]) == (0, 0)
+    table = (out / "report" / "tables" / "means.md").read_text()
+    assert "lower bound | best within" in table
+    row = next(line for line in table.splitlines() if line.startswith("| m1-entropy"))
+    bound, within = map(float, row.split("|")[-3:-1])
+    high = float(re.search(r"\*\*.*, (.*)\]\*\*", row)[1])
+    exact = gumdp.solve_exact(gumdp.zoo.load("m1-entropy", horizon=5)).value
+    assert bound <= exact + 1e-6
+    assert within == pytest.approx(high - bound, abs=0.01)
+
+
+@pytest.mark.thorough
 def test_a_full_disk_ends_the_run_with_1_and_keeps_what_was_there(call, tmp_path: Path, monkeypatch) -> None:
     opened = Store.open
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,10 @@ def broken():
     raise RuntimeError("no luck")
 
 
+named = gumdp.Problem(ready.model, beside.objective, 0.9, 6, name="two rooms")
+gumdp.register_problem("broken", broken)
+gumdp.register_planner("broken", broken)
+gumdp.register_planner("three", lambda: 3)
 gumdp.register_planner("turns", lambda first=0: gumdp.NonMarkov(lambda s, a: (first + len(a)) % 2), {"first": int})
 """
 
@@ -39,12 +45,15 @@ gumdp.register_planner("turns", lambda first=0: gumdp.NonMarkov(lambda s, a: (fi
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     from gumdp.run import registry
+    from gumdp.zoo import registry as problems
 
-    monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+    for names in (registry, problems):
+        monkeypatch.setattr(names, "_entries", dict(names._entries))
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "beside.py").write_text("import gumdp\nobjective = gumdp.normalized(gumdp.Entropy())\n")
     (tmp_path / "mine.py").write_text(MINE)
     (tmp_path / "fails.py").write_text("1 / 0\n")
+    (tmp_path / "leaves.py").write_text("import sys\nsys.exit(3)\n")
     return str(tmp_path / "mine.py")
 
 
@@ -72,10 +81,11 @@ def test_a_module_registers_planners(file, capsys):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        (":redy", "did you mean 'ready'"),
+        (":redy", "did you mean 'ready'?\n"),  # and nothing about gumdp list, which doesn't know the file
         (":number", "must be a problem, or a function that makes one, not 3"),
         (":planner", "must make a Problem"),
         (":broken", "fails with RuntimeError: no luck"),
+        (":zebra", "there are: ready, named, problem, planner, broken"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(file, name, said, capsys):
@@ -90,9 +100,49 @@ def test_files_that_are_not_there_or_fail_are_one_sentence(file, capsys):
     for args, said in (
         (["plan", str(folder / "none.py")], "there is no file"),
         (["plan", str(folder / "fails.py")], "fails with ZeroDivisionError"),
+        (["plan", str(folder / "leaves.py")], "fails with SystemExit: 3"),
         (["plan", f"{file}:ready", "--set", "horizon=3"], "takes no options"),
         (["plan", "m1-entropy", "--module", "no_such_module"], "ModuleNotFoundError"),
         (["plan", f"{file}:ready", "--option", "three"], "NAME=VALUE"),
+        (["plan", "broken", "--module", file], "broken fails with RuntimeError: no luck"),
+        (["plan", "m1-entropy", "--module", file, "--planner", "broken"], "broken fails with RuntimeError: no luck"),
+        (["plan", "m1-entropy", "--module", file, "--planner", "three"], "what three makes must be a Planner, not int"),
+        (["plan", f"{file}:ready", "--plot", str(folder / "none" / "a.png")], "--plot: there is no folder"),
+        (["plan", f"{file}:ready", "--measure", f"n={file}:ready"], "'n' must be a function, or its costs"),
     ):
         assert main(args) == 2
         assert said in capsys.readouterr().err
+
+
+def test_a_warning_is_one_line_in_the_shell(tmp_path):
+    world = "import gumdp\ncosts = {0: 1.0}\nmodel = gumdp.Tabular([[[1.0]]])\n"
+    (tmp_path / "slow.py").write_text(world + "problem = gumdp.Problem(model, lambda d: costs[0], 1.0, 2)\n")
+    command = [sys.executable, "-c", "import sys; from gumdp.cli.main import main; sys.exit(main())"]
+    done = subprocess.run(
+        [*command, "plan", str(tmp_path / "slow.py"), "--planner", "random"], capture_output=True, text=True
+    )
+    assert done.returncode == 0
+    assert done.stderr.startswith("gumdp: the objective Function(<lambda>) runs as plain Python")
+    assert done.stderr.count("\n") == 1
+
+
+def test_results_are_headed_by_the_name_of_the_problem_and_what_was_changed(file, capsys):
+    assert main(["evaluate", f"{file}:named", "--planner", "random", "--trials", "2"]) == 0
+    assert capsys.readouterr().out.startswith("two rooms · Random() · seed 0\n")
+    assert main(["plan", f"{file}:problem", "--planner", "random", "--set", "horizon=4"]) == 0
+    assert capsys.readouterr().out.startswith("mine · horizon=4 · Random() · seed 0\n")
+
+
+def test_a_problem_in_a_file_is_listed_like_a_named_one(file, capsys):
+    (entry,) = answer(capsys, "list", f"{file}:named")["problems"]
+    assert (entry["name"], entry["states"], entry["actions"]) == ("two rooms", 2, 2)
+    assert "horizon 6" in entry["summary"]
+
+
+def test_an_experiment_says_how_it_knows_what_is_in_files(file, capsys):
+    plan = Path(file).with_name("plan.toml")
+    plan.write_text('problems = ["m1-entropy"]\nplanners = ["mine.py:planner"]\n')
+    assert main(["run", str(plan)]) == 2
+    assert 'line 2: an experiment knows what is in files by the names that they register: modules = ["mine"]' in (
+        capsys.readouterr().err
+    )

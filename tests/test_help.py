@@ -16,6 +16,13 @@ from gumdp.cli.main import main, program
 HELP = "\n".join(command.help or "" for command in (program, *program.commands.values()))
 EXAMPLES = sorted(set(re.findall(r"^ +(gumdp .+)$", HELP, re.MULTILINE)))
 
+FLEET = """
+import gumdp
+problem = gumdp.zoo.load("m1-entropy", horizon=5)
+def late(d):
+    return d[0].sum()
+"""
+
 
 @pytest.fixture(scope="module")
 def _study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
@@ -23,15 +30,27 @@ def _study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     before, place = Path.cwd(), tmp_path_factory.mktemp("study")
     text = program.commands["run"].help.partition("study.toml:\n")[2].partition("\n\n")[0]
     (place / "study.toml").write_text(textwrap.dedent(text), encoding="utf-8")
+    mine = "import gumdp\nproblem = gumdp.zoo.load('m1-entropy')\n"
+    (place / "my_problem.py").write_text(mine, encoding="utf-8")
+    (place / "fleet.py").write_text(FLEET, encoding="utf-8")
+    (place / "log.csv").write_text("place,move,then\nhall,go,room\nroom,go,hall\nroom,stay,room\nhall,stay,hall\n")
     os.chdir(place)
     assert main(["run", "study.toml"]) == 0
+    assert (
+        main(["learn", "log.csv", "--state", "place", "--action", "move", "--next", "then", "--out", "rooms.npz"]) == 0
+    )
     yield
     os.chdir(before)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("_study")
 @pytest.mark.parametrize("line", EXAMPLES)
-def test_an_example_of_the_help_runs(line: str, capsys) -> None:
+def test_an_example_of_the_help_runs(line: str, capsys, monkeypatch) -> None:
+    if line.startswith("gumdp studio"):  # which goes on until it is interrupted
+        server = pytest.importorskip("gumdp.studio.server", exc_type=ImportError)
+        monkeypatch.setattr(server.Studio, "serve", lambda studio: studio.socket.close())
+        monkeypatch.setattr(click, "launch", lambda address: 0)
     assert main(shlex.split(line)[1:]) == 0
     assert capsys.readouterr().out
 

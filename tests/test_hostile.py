@@ -39,7 +39,8 @@ LINES = NASTY + "\nsecond\n| a | b |\n|---|---|\n# head\n- item"
 DEEP = NASTY + "\x00\ud800 中文 😀 é γ ß"  # what JSON can hold and a column of the database can't
 OURS = {  # the tags of the page, beside those of drawings
     "DOCTYPE", "html", "head", "meta", "title", "link", "body", "h1", "h2", "h3", "p", "div", "b", "span", "nav", "a",
-    "table", "thead", "tbody", "tr", "th", "td", "strong", "small", "br", "pre", "figure", "figcaption", "ul", "li",
+    "details", "summary", "table", "thead", "tbody", "tr", "th", "td", "strong", "small", "br", "pre", "figure",
+    "figcaption", "ul", "li",
 }  # fmt: skip
 DANGER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # of a terminal
 
@@ -117,7 +118,7 @@ def test_nothing_runs_in_a_browser_and_the_page_keeps_its_width(report: Path, tm
     assert said == []  # not even a refusal: nothing was tried
     assert not owned
     assert scroll <= inner == width
-    assert drawings == 9
+    assert drawings == 10
 
 
 @needs_browser
@@ -171,7 +172,7 @@ def test_tables_compile_in_a_real_latex(report: Path, tmp_path: Path) -> None:
 
 def test_figures_are_sound_and_nothing_in_them_acts(report: Path) -> None:
     drawn = sorted((report / "figures").glob("*.svg"))
-    assert len(drawn) == 9
+    assert len(drawn) == 10
     for path in drawn:
         assert re.fullmatch(r"[a-zA-Z0-9_.-]{1,120}", path.name)
         elements = list(ElementTree.parse(path).iter())
@@ -245,7 +246,7 @@ def test_a_failed_figure_leaves_the_old_one_and_nothing_beside_it(folder: Path, 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("gumdp.report.files.os.replace", full)
+    monkeypatch.setattr("gumdp.files.os.replace", full)
     with pytest.raises(gumdp.GumdpError, match="No space left"):
         write_report(story, tmp_path)
     assert page in before

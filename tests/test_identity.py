@@ -290,6 +290,7 @@ def edited(root: Path, file: str, old: str, new: str) -> str:
         path.write_text(before)
 
 
+@pytest.mark.slow
 def test_docstrings_comments_and_layout_leave_the_digest_of_the_package_alone(package: Path) -> None:
     whole = package_digest(package, APART)
     assert whole == package_digest(PACKAGE, APART)
@@ -300,6 +301,7 @@ def test_docstrings_comments_and_layout_leave_the_digest_of_the_package_alone(pa
     )  # it shows, and decides nothing
 
 
+@pytest.mark.thorough
 def test_every_change_of_the_package_s_code_changes_its_digest(package: Path) -> None:
     whole = package_digest(package, APART)
     changes = [

@@ -3,6 +3,8 @@
 import errno
 import os
 import stat
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -179,3 +181,39 @@ def test_a_package_whose_constant_was_replaced_writes_nothing(tmp_path: Path, mo
     monkeypatch.setattr(cell, "cell_contents", 7.0)
     assert compiled(3.0) == 21.0
     assert list(folder.path.iterdir()) == []
+
+
+CALLS = """
+import sys
+from gumdp.jit.record import kernel, shared
+
+@shared
+def inner(x):
+    return 2.0 * x
+
+@kernel
+def outer(x):
+    return inner(x) + 1.0
+
+if __name__ != "__main__":
+    assert outer(3.0) == 7.0
+    print(*(sum(k.stats.cache_hits.values()) for k in (inner, outer)))
+"""
+
+
+def test_a_kernel_finds_the_shared_one_that_it_calls_in_another_process(tmp_path: Path) -> None:
+    (tmp_path / "calls.py").write_text(CALLS)
+    environment = {**os.environ, "GUMDP_CACHE_DIR": str(tmp_path / "c"), "PYTHONPATH": str(tmp_path)}
+
+    def hits() -> str:
+        command = [sys.executable, "-c", "import calls"]
+        return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.strip()
+
+    assert hits() == "0 0"
+    assert hits() == "1 1"
+    for path in (tmp_path / "c").rglob("calls.inner-*"):
+        path.unlink()
+    other = "from gumdp.jit.record import kernel\nkernel(lambda x: x + 1)(1)\n"  # so that names are not the same again
+    (tmp_path / "calls.py").write_text(CALLS.replace("@shared", other + "\n@shared", 1))
+    assert hits() in ("0 0", "0 1")  # it is compiled, and never called by a name that nobody has
+    assert hits() == "1 1"

@@ -1,11 +1,14 @@
 """Tables learned from logged transitions."""
 
+from types import SimpleNamespace
+
 import gymnasium
 import numpy as np
 import pytest
 
 import gumdp
 from gumdp import GumdpError, learn
+from gumdp.models.logs import from_minari
 
 
 def lake_log(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -109,7 +112,7 @@ def test_a_pandas_frame_is_read_by_its_columns() -> None:
     one, two = learn(frame, shape=(16, 4)), learn((states, actions, successors), shape=(16, 4))
     np.testing.assert_array_equal(one.dense(), two.dense())
     with pytest.raises(GumdpError, match="needs a column 'next_state'"):
-        learn(frame.drop(columns="next_state"))
+        learn(frame.drop(columns=["next_state", "episode"]))
     with pytest.raises(GumdpError, match="not one transition"):
         learn(frame.iloc[:0])
 
@@ -149,6 +152,8 @@ def test_bad_logs_get_a_sentence() -> None:
     for data, message in (
         (([0, 5], [0, 0], [1, 0]), r"states\[1\] is 5; it must be from 0 to 1"),
         (([0, 1], [0, -1], [1, 0]), r"actions\[1\] is -1"),
+        (([0, 1], [0.3, 0.7], [1, 0]), r"actions\[0\] is 0.3; it must be a whole number \(put continuous actions into"),
+        (([0, 1], [[0.3, 0.1], [0.7, 0.1]], [1, 0]), r"shape \(2, 2\) \(put continuous actions into groups"),
         (([0.0, np.nan], [0, 0], [1, 0]), r"states\[1\] is nan; it must be a whole number"),
         (([0, 1], [0, 0], [1.5, 0]), r"next_states\[0\] is 1.5"),
         (([], [], []), "not one transition"),
@@ -167,6 +172,14 @@ def test_bad_logs_get_a_sentence() -> None:
         learn(([[np.nan]], [0], [[0.0]]), bins=gumdp.Bins((2,), low=0.0, high=1.0))
     with pytest.raises(GumdpError, match="samples must be a whole number"):
         learn("FrozenLake-v1", samples=0)
+
+
+def test_recorded_continuous_actions_get_advice_about_the_data() -> None:
+    space = gymnasium.spaces.Box(-1.0, 1.0, (2,), np.float32)
+    data = SimpleNamespace(id="d", observation_space=gymnasium.spaces.Discrete(2), action_space=space)
+    with pytest.raises(GumdpError, match=r"recorded actions of .* are not finitely many; put them into") as refused:
+        from_minari(data, None, None, None)
+    assert "actions=3" not in str(refused.value)  # which is for environments
 
 
 def test_an_action_that_the_mask_forbids_is_refused() -> None:

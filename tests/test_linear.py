@@ -1,6 +1,7 @@
 """Linear problems are solved by plain dynamic programming, as everybody else solves them."""
 
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -60,33 +61,61 @@ def by_hand(rows: np.ndarray, rewards: np.ndarray, discount: float, horizon: int
     return value
 
 
-@pytest.mark.parametrize("kind", ["forest", "random", "growth"])
-def test_long_ordinary_problems_are_solved_at_once(kind: str) -> None:
+def growth(most: int = 30) -> tuple[np.ndarray, np.ndarray]:
+    """How much of a stock to keep: what is kept doubles, or not, by a coin; the root of the rest is the reward."""
+    rows, rewards = np.zeros((most, most, most)), np.full((most, most), -10.0)
+    for s in range(most):
+        for a in range(most):
+            kept = min(a, s)
+            rows[s, a, min(most - 1, 2 * kept)] += 0.5
+            rows[s, a, kept] += 0.5
+            rewards[s, a] = np.sqrt(s - kept) if a <= s else -10.0
+    return rows, rewards
+
+
+def at_random(states: int = 40, actions: int = 5) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(1)
-    if kind == "forest":
-        rows, rewards = forest()
-    elif kind == "random":
-        rows, rewards = rng.dirichlet(np.ones(40), (40, 5)), rng.normal(size=(40, 5))
-    else:  # how much of a stock to keep: stock s, keep a, and the stock grows by a coin
-        rows, rewards = np.zeros((30, 30, 30)), np.full((30, 30), -10.0)
-        for s in range(30):
-            for a in range(30):
-                kept = min(a, s)
-                rows[s, a, min(29, 2 * kept)] += 0.5
-                rows[s, a, kept] += 0.5
-                rewards[s, a] = np.sqrt(s - kept) if a <= s else -10.0
-    discount, horizon = 0.96, 300
-    problem = gumdp.Problem(gumdp.Tabular(rows, start=1), gumdp.Linear(-rewards), discount, horizon)
-    began = time.perf_counter()
-    solution = gumdp.solve_exact(problem)
-    assert time.perf_counter() - began < 1.0
-    scale = (1 - discount**horizon) / (1 - discount)  # weights are normalised to sum 1
-    assert abs(-solution.value * scale - by_hand(rows, rewards, discount, horizon)[1]) < 1e-9
+    return rng.dirichlet(np.ones(states), (states, actions)), rng.normal(size=(states, actions))
 
 
-def test_quantecon_finds_the_same_value() -> None:
+MODELS = {"forest": forest, "random": at_random, "growth": growth}
+DISCOUNT, HORIZON = 0.96, 300
+
+
+def quantecon_values(rows: np.ndarray, rewards: np.ndarray) -> np.ndarray:
+    markov = pytest.importorskip("quantecon", reason="QuantEcon is not installed").markov
+    return markov.backward_induction(markov.DiscreteDP(rewards, rows, DISCOUNT), HORIZON)[0][0]
+
+
+def toolbox_values(rows: np.ndarray, rewards: np.ndarray) -> np.ndarray:
+    toolbox = pytest.importorskip("mdptoolbox.mdp", reason="pymdptoolbox is not installed")
+    solver = toolbox.FiniteHorizon(rows.transpose(1, 0, 2), rewards, DISCOUNT, HORIZON)
+    solver.run()
+    return solver.V[:, 0]
+
+
+def by_recursion(rows: np.ndarray, rewards: np.ndarray) -> np.ndarray:
+    return by_hand(rows, rewards, DISCOUNT, HORIZON)
+
+
+@pytest.mark.parametrize("theirs", [by_recursion, quantecon_values, toolbox_values])
+@pytest.mark.parametrize("kind", MODELS)
+def test_long_ordinary_problems_are_solved_at_once_as_others_solve_them(kind: str, theirs: Any) -> None:
+    rows, rewards = MODELS[kind]()
+    values = theirs(rows, rewards)
+    scale = (1 - DISCOUNT**HORIZON) / (1 - DISCOUNT)  # weights are normalised to sum 1
+    for start in (0, 1, len(rows) - 1):
+        problem = gumdp.Problem(gumdp.Tabular(rows, start=start), gumdp.Linear(-rewards), DISCOUNT, HORIZON)
+        began = time.process_time()
+        solution = gumdp.solve_exact(problem)
+        assert time.process_time() - began < 1.0
+        assert abs(-solution.value * scale - values[start]) < 1e-9
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_without_end_the_values_are_those_of_policy_iteration(kind: str) -> None:
     quantecon = pytest.importorskip("quantecon", reason="QuantEcon is not installed")
-    rows, rewards = forest()
+    rows, rewards = MODELS[kind]()
     discount, horizon = 0.9, 400
     theirs = quantecon.markov.DiscreteDP(rewards, rows, discount).solve(method="policy_iteration").v[0]
     problem = gumdp.Problem(gumdp.Tabular(rows, start=0), gumdp.Linear(-rewards), discount, horizon)

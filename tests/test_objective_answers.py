@@ -11,7 +11,7 @@ import pytest
 
 import gumdp
 from gumdp.average.tangents import Tangents
-from gumdp.bounds.distinct import distinct_bound
+from gumdp.distinct import distinct_bound
 from gumdp.jit.callback import _callees
 from gumdp.jit.record import record
 from gumdp.objectives.linear import LinearRecord
@@ -26,6 +26,7 @@ SEPARABLE = {
     "linear": gumdp.Linear(COSTS[0]),
     "entropy": gumdp.Entropy(),
     "state entropy": gumdp.StateEntropy(),
+    "groups": gumdp.GroupEntropy([[0, 1], [1, -1], [2, 0]]),
     "imitation": gumdp.Imitation(TARGET),
     "divergence": gumdp.KLImitation(TARGET),
     "residual": gumdp.Quadratic.residual(COSTS[0], 0.3),

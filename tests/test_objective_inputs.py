@@ -26,7 +26,7 @@ SENTENCES = [
         lambda: gumdp.Linear([[1.0, NAN]]),
         r"Linear: costs must be finite numbers up to 1e\+100; the entry \[0, 1\] is nan",
     ),
-    (lambda: gumdp.Linear([1.0, 2.0]), r"Linear: costs must have the shape \[S, A\], not \(2,\)"),
+    (lambda: gumdp.Linear(1.0), r"Linear: costs must have the shape \[S, A\], not \(\)"),
     (lambda: gumdp.Linear("cheap"), r"Linear: costs must be an array of numbers, not str"),
     (lambda: gumdp.Linear([[1.0], [1.0, 2.0]]), r"Linear: costs must be an array of numbers, not list"),
     (lambda: gumdp.Linear([[1j]]), r"Linear: costs must be an array of numbers"),
@@ -36,7 +36,7 @@ SENTENCES = [
     (lambda: gumdp.Imitation([[1.5, -0.5]]), r"Imitation: target .* entry \(s=0, a=1\) is negative: -0.5"),
     (lambda: gumdp.KLImitation([[0.5, NAN]]), r"KLImitation: target must be finite"),
     (lambda: gumdp.KLImitation(PAIR, floor=0.0), r"KLImitation: floor must be .* at least 1e-300"),
-    (lambda: gumdp.WorstCase(PAIR), r"WorstCase: costs must have the shape \[K, S, A\], not \(1, 2\)"),
+    (lambda: gumdp.WorstCase([1.0]), r"WorstCase: costs must have the shape \[K, S, A\], not \(1,\)"),
     (lambda: gumdp.Quadratic([1.0]), r"Quadratic: matrix must have the shape \[S·A, S·A\] or \[S, A\], not \(1,\)"),
     (lambda: gumdp.Quadratic.of_states([[1.0, 2.0]]), r"of_states: matrix must have the shape \[S, S\] or \[S\]"),
     (lambda: gumdp.Quadratic.diagonal([1.0]), r"Quadratic.diagonal: weights must have the shape \[S, A\]"),
@@ -97,6 +97,8 @@ DOORS = [
     (gumdp.Imitation, (table,)),
     (gumdp.KLImitation, (table, anything)),
     (gumdp.WorstCase, (pile,)),
+    (gumdp.GroupEntropy, (st.one_of(anything, st.just([[0, 1], [1, 0]])), anything)),
+    (lambda costs, per, empty: gumdp.Ratio(costs, per, empty=empty), (table, table, anything)),
     (gumdp.Quadratic, (table,)),
     (gumdp.Quadratic.diagonal, (table,)),
     (gumdp.Quadratic.of_states, (table,)),
@@ -246,6 +248,18 @@ def test_what_reads_an_open_ended_value_runs_as_python_with_one_warning():
     ):
         first = f.record((2, 2))
     assert type(f.record((2, 2))) is type(first)  # no second warning, which would be an error here
+
+
+NEED = [0.4, 0.6]
+
+
+def test_a_list_outside_the_function_is_named_with_what_to_make_of_it():
+    share = [1.0]
+    for f, name in ((lambda d: NEED[0] * d.max(), "NEED"), (lambda d: share[0] * d.max(), "share")):
+        with pytest.warns(UserWarning, match=f"can't read the list {name}: make it a tuple or a NumPy array"):
+            gumdp.Function(f).record((2, 2))
+    need = tuple(NEED)
+    gumdp.Function(lambda d: need[0] * d.max()).record((2, 2))  # a warning would be an error here
 
 
 class Rare(gumdp.Objective):

@@ -32,6 +32,9 @@ EVERY = {  # an example of every kind, for occupancies of shape (3, 2)
     "Imitation": gumdp.Imitation(TARGET),
     "KLImitation": gumdp.KLImitation(TARGET, floor=0.01),
     "WorstCase": gumdp.WorstCase(COSTS),
+    "GroupEntropy": gumdp.GroupEntropy([[0, 1], [1, 2], [0, 2]]),
+    "GroupEntropy, of states": gumdp.GroupEntropy(["left", "right", None]),
+    "Ratio": gumdp.Ratio(COSTS[0], np.abs(COSTS[1])),
     "Quadratic, indefinite": gumdp.Quadratic(FULL),
     "Quadratic, convex": gumdp.Quadratic(FULL[:, :3] @ FULL[:, :3].T),
     "Quadratic, diagonal": gumdp.Quadratic(COSTS[1]),
@@ -48,6 +51,13 @@ SMOOTH = {name: f for name, f in EVERY.items() if f.gradient(np.full(SHAPE, 1 / 
 
 def every(objectives: dict[str, gumdp.Objective]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("f", objectives.values(), ids=objectives.keys())
+
+
+@every(EVERY)
+def test_every_objective_can_have_a_name_of_its_own(f):
+    twin = f.named("mine")
+    assert (twin.label, f.label, repr(twin)) == ("mine", None, repr(f))
+    assert twin(TARGET) == f(TARGET)
 
 
 def occupancies(count: int, seed: int = 0) -> list[np.ndarray]:

@@ -36,7 +36,7 @@ def test_it_loads_without_a_word_and_fits_the_screen(page: str, tmp_path: Path, 
     assert said == []
     assert inner == width
     assert scroll <= width  # tables scroll inside, the page does not
-    assert drawings == 6
+    assert drawings == 7
 
 
 @needs_browser

@@ -1,6 +1,7 @@
 """Acting in real Gymnasium environments."""
 
 import pickle
+import sys
 
 import gymnasium
 import numpy as np
@@ -195,3 +196,14 @@ def test_an_unknown_id_names_the_way_through_its_package() -> None:
         gumdp.from_gymnasium("Nowhere-v5")
     with pytest.raises(GumdpError, match="did you mean 'FrozenLake-v1'"):
         gumdp.from_gymnasium("FrozenLak-v1")
+
+
+def test_an_id_of_a_package_that_is_not_installed_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("ale_py", "gymnasium_robotics"):
+        monkeypatch.setitem(sys.modules, module, None)  # as if it were not there
+    for spec in [name for name in gymnasium.registry if name.startswith(("ALE/", "Fetch"))]:
+        monkeypatch.delitem(gymnasium.registry, spec)
+    with pytest.raises(GumdpError, match=r"ALE/Pong-v5 needs the package ale-py: pip install ale-py"):
+        gumdp.from_gymnasium("ALE/Pong-v5")
+    with pytest.raises(GumdpError, match=r"FetchReach-v4 needs the package gymnasium-robotics"):
+        gumdp.from_gymnasium("FetchReach-v4")

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 import matplotlib
 import numpy as np
 import pytest
+import scipy.sparse as sparse
 
 import gumdp
 from gumdp import GumdpError
+from gumdp.plot import animation
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
@@ -67,10 +69,10 @@ def test_bars_stack_the_actions_of_each_state() -> None:
 def test_of_many_states_the_busiest_are_shown() -> None:
     model = gumdp.Tabular(np.full((40, 1, 40), 1.0 / 40))
     ax = gumdp.plot.occupancy(model, np.arange(40) / 780)
-    assert ax.get_title().startswith("the 30 busiest of 40 states; 5.8 %")  # (0 + 1 + … + 9) / 780
+    assert ax.get_xlabel().startswith("the 30 busiest of 40 states; 5.8 %")  # (0 + 1 + … + 9) / 780
     assert [label.get_text() for label in ax.get_xticklabels()][:2] == ["s39", "s38"]
     few = gumdp.plot.occupancy(model, [0.5, 0.5] + 38 * [0.0])
-    assert few.get_title() == "the 2 of 40 states that were visited"
+    assert few.get_xlabel() == "the 2 of 40 states that were visited"
 
 
 def test_pictures_are_drawn_on_the_axes_that_are_given() -> None:
@@ -89,6 +91,60 @@ def test_a_trajectory_marks_every_step_with_its_action() -> None:
     for a in range(2):
         steps = np.flatnonzero(trial.actions == a)
         assert np.array_equal(marks[f"a{a}"], np.column_stack([steps, trial.states[steps]]))
+
+
+def big(states: int = 12_000, actions: int = 7) -> gumdp.Problem:
+    """A table of that size in which every action leads to another state."""
+    following = (np.arange(states)[:, None] + 1 + np.arange(actions)).ravel() % states
+    matrix = sparse.csr_array((np.ones(following.size), (np.arange(following.size), following)))
+    names = {
+        "state_names": [f"state {s}" for s in range(states)],
+        "action_names": [f"battery {a}" for a in range(actions)],
+    }
+    cost = gumdp.Linear(np.ones((states, 1)) * np.arange(actions) / actions).named("cost")
+    model = gumdp.Tabular(matrix, start=0, **names)
+    return gumdp.Problem(model, cost + gumdp.StateEntropy(), 1.0, 240)
+
+
+def test_a_trajectory_through_a_large_table_shows_what_was_done_when() -> None:
+    problem = big()
+    trial = gumdp.run_trial(problem, gumdp.Random(), seed=0)
+    ax = gumdp.plot.trajectory(problem, trial)
+    assert [label.get_text() for label in ax.get_yticklabels()] == [f"battery {a}" for a in range(7)]
+    for a, line in enumerate(ax.lines):
+        assert line.get_xydata().tolist() == [[t, a] for t in np.flatnonzero(trial.actions == a)]
+    assert ax.get_xlabel() == "step; 240 of 12000 states were visited"
+
+
+def test_the_texts_of_a_large_table_are_apart() -> None:
+    """Legend, title and labels of both axes: no two of them share a pixel."""
+    problem = big()
+    trial = gumdp.run_trial(problem, gumdp.Random(), seed=0)
+    figure, axes = pyplot.subplots(3, 1, figsize=(8.0, 10.8), layout="constrained")
+    gumdp.plot.trajectory(problem, trial, axes[0])
+    gumdp.plot.occupancy(problem, trial.occupancy, axes[1])
+    gumdp.plot.measure(problem, trial, {"cost": problem.objective.first}, axes[2], limits={"cost": 0.2})
+    figure.suptitle("a title")
+    figure.canvas.draw()
+    boxes = [figure._suptitle.get_window_extent()]
+    for ax in axes:
+        legend = ax.get_legend()
+        parts = [ax.title, ax.xaxis.label, ax.yaxis.label, *([legend] if legend else [])]
+        boxes += [part.get_window_extent() for part in parts if not hasattr(part, "get_text") or part.get_text()]
+        boxes.append(ax.get_window_extent())
+    for k, one in enumerate(boxes):
+        assert not any(one.overlaps(other) for other in boxes[:k])
+
+
+def test_a_film_has_its_title_above_its_legend() -> None:
+    problem = big()
+    trial = gumdp.run_trial(problem, gumdp.Random(), seed=0)
+    figure = pyplot.figure(figsize=(5.6, 4.6), layout="constrained")
+    animation._frame(figure, problem, trial, np.asarray(trial.cells), 3, 0.2)
+    figure.canvas.draw()
+    legend = figure.axes[0].get_legend()
+    assert legend is not None
+    assert not figure._suptitle.get_window_extent().overlaps(legend.get_window_extent())
 
 
 def test_a_continuous_trajectory_shows_one_dimension() -> None:
@@ -125,6 +181,11 @@ def test_a_comparison_has_a_dot_for_every_trial() -> None:
     assert texts(ax) == ["0.5", "2"]
 
 
+def test_a_label_of_a_comparison_may_have_two_lines() -> None:
+    ax = gumdp.plot.comparison({"a coin\neach time\nagain": [0.0, 1.0]})
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["a coin\neach time\\nagain"]
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -142,3 +203,15 @@ def test_a_comparison_has_a_dot_for_every_trial() -> None:
 def test_what_cannot_be_drawn_is_said_in_one_sentence(call) -> None:
     with pytest.raises(GumdpError):
         call()
+
+
+def test_bounds_are_drawn_as_steps_that_never_fall() -> None:
+    history: list[gumdp.Bound] = []
+    best = gumdp.lower_bound(gumdp.zoo.load("m1-entropy"), nodes=300, progress=history.append)
+    ax = gumdp.plot.bounds(history, levels={"a search": 0.01})
+    steps = {line.get_label(): line.get_ydata() for line in ax.get_lines() if "steps" in line.get_drawstyle()}
+    assert set(steps) == {part.method for part in best.parts}
+    assert all((np.diff(line) >= 0.0).all() for line in steps.values())
+    assert max(line[-1] for line in steps.values()) == best.value
+    with pytest.raises(gumdp.GumdpError, match=r"plot\.bounds: history"):
+        gumdp.plot.bounds([])

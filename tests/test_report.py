@@ -100,7 +100,18 @@ def test_tables_hold_what_is_stored(tmp_path: Path) -> None:
         mean = store.values(random).mean()
     assert float(table.rows[0][1].text.split()[0]) == pytest.approx(mean, abs=5e-5)
     assert table.rows[0][1].below == "0.12 ±0.04"
-    assert {len(row) for row in means_table(story).rows} == {6}
+    assert {len(row) for row in means_table(story).rows} == {7}
+
+
+def test_a_mean_below_the_lower_bound_gets_its_word(tmp_path: Path) -> None:
+    folder = paper_folder(tmp_path, ["m1-entropy", "m2-imitation"], bounds=False)
+    with Store.open(folder) as store:
+        for found in store.arms():
+            least = 1.0 if found.arm.problem == "m2-imitation" else 0.0
+            store.note("bound", found.arm.problem_digest, {"value": least, "method": "Jensen", "seconds": 0.1})
+    for table in (published_table, means_table):
+        assert "below the lower bound (m2-imitation) is sampling noise" in table(read_story(folder)).legend
+    assert "sampling noise" not in published_table(read_story(paper_folder(tmp_path / "other", bounds=False))).legend
 
 
 def test_gaps_are_upper_ends_minus_bounds(tmp_path: Path) -> None:
@@ -201,8 +212,8 @@ def test_a_report_is_files_of_every_kind(tmp_path: Path) -> None:
     for name in ("table1", "means", "gaps", "comparison", "times"):
         for suffix in ("md", "tex", "html"):
             assert (page.parent / "tables" / f"{name}.{suffix}").stat().st_size > 0
-    assert len(list((page.parent / "figures").glob("*.svg"))) == 6
-    assert len(list((page.parent / "figures").glob("*.png"))) == 6
+    assert len(list((page.parent / "figures").glob("*.svg"))) == 7  # three for each problem, and all differences in one
+    assert len(list((page.parent / "figures").glob("*.png"))) == 7
 
 
 def test_a_report_of_other_experiments_needs_no_paper(tmp_path: Path) -> None:
@@ -250,7 +261,8 @@ def test_reproduce_makes_table_figures_and_page(call, tmp_path: Path) -> None:
 def test_report_without_results_is_told(call, tmp_path: Path) -> None:
     assert call("report", tmp_path)[::2] == (
         2,
-        f"gumdp: {tmp_path} holds no results: there is no results.sqlite in it.\n",
+        f"gumdp: {tmp_path} holds no results: there is no results.sqlite in it. "
+        "gumdp run and gumdp reproduce write such folders.\n",
     )
     Store.open(tmp_path / "empty").close()
     assert "holds no trials yet" in call("report", tmp_path / "empty")[2]

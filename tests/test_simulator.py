@@ -108,6 +108,8 @@ def test_bad_simulators_get_a_sentence() -> None:
         gumdp.Simulator(drift, (0.0,), tenth, 10)
     with pytest.raises(gumdp.GumdpError, match="cells must be a whole number"):
         gumdp.Simulator(drift, (0.0,), tenth, actions=2)
+    with pytest.raises(gumdp.GumdpError, match="take all chance from u"):
+        gumdp.Simulator(lambda x, a: (np.random.rand(),), (0.0,), tenth, 10, 2)  # noqa: NPY002
 
 
 def test_a_cell_outside_the_occupancy_is_noticed_in_the_middle_of_a_trial() -> None:

@@ -1,13 +1,18 @@
 """The infinite-trials policy: closed forms, several methods, honest answers."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
+from scipy.optimize import linprog, minimize_scalar
 
 import gumdp
 from gumdp import GumdpError, Problem, Tabular, solve_infinite
+from gumdp.average.frank_wolfe import frank_wolfe
+from gumdp.average.polytope import Stationary, Truncated
+from gumdp.average.tangents import Tangents
+from gumdp.objectives.welfare import Welfare
 
 METHODS = ("cvxpy", "mirror", "frank-wolfe")
 HERE = Tabular([[[1.0], [1.0]]])  # one state, two actions
@@ -246,6 +251,18 @@ def test_progress_is_told() -> None:
     assert seen[-1][2] <= 1e-7
 
 
+@pytest.mark.parametrize("polytope", [Stationary, Truncated])
+def test_a_mixture_of_plans_becomes_the_policy_that_lives_like_it(polytope) -> None:
+    """The policy is made from plans, the occupancy from their corners: two ways that must meet, but for rounding."""
+    costs = np.random.default_rng(3).random((3, 4, 3))
+    problem = random_problem(2, gumdp.WorstCase(costs))
+    space, tangents = polytope(problem), Tangents(problem.objective, problem.shape)
+    point = frank_wolfe(tangents, space, space.uniform, tolerance=1e-9, iterations=60, deadline=math.inf)
+    assert np.count_nonzero((point.policy > 0.01) & (point.policy < 0.99)) > 1  # a mixture, no single plan
+    assert space.occupancy(point.policy) == pytest.approx(point.occupancy, abs=1e-12)
+    assert tangents.value(space.occupancy(space.uniform)) > point.value
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -327,3 +344,82 @@ def test_the_solver_planner_says_what_it_is() -> None:
     problem = random_problem(1, gumdp.MeanVariance(np.eye(4, 3), 1.0))
     with pytest.raises(GumdpError, match="convex"):
         gumdp.run_trial(problem, gumdp.BestOnAverage(resolve=True))
+
+
+# --- totals ---
+
+
+def linear_programme(probabilities: np.ndarray, phi: np.ndarray, discount: float, ideal: np.ndarray) -> float:
+    """max min_k (Φ_k·d - ideal_k) over the occupancies d from state 0."""
+    states, actions, kinds = phi.shape
+    leave = np.kron(np.eye(states), np.ones((1, actions)))
+    rules = leave - discount * probabilities.reshape(-1, states).T
+    rows = np.hstack([-phi.reshape(-1, kinds).T, np.ones((kinds, 1))])
+    found = linprog(
+        np.append(np.zeros(states * actions), -1.0),
+        A_ub=rows,
+        b_ub=-ideal,
+        A_eq=np.hstack([rules, np.zeros((states, 1))]),
+        b_eq=(1.0 - discount) * np.eye(states)[0],
+        bounds=[(0.0, None)] * (states * actions) + [(None, None)],
+    )
+    return float(-found.fun)
+
+
+def poorer(z: Any) -> Any:
+    return -min(z[0], z[1])
+
+
+def slope_of_poorer(z: Any) -> Any:
+    return np.array([-1.0, 0.0]) if z[0] < z[1] else np.array([0.0, -1.0])
+
+
+@pytest.mark.parametrize(
+    ("objective", "ideal"),
+    [
+        (gumdp.Minimum(), [0.0, 0.0]),
+        (gumdp.Chebyshev([1.0, 1.0], ideal=[0.5, 0.7]), [0.5, 0.7]),
+        (gumdp.Gini([1.0, 0.0]), [0.0, 0.0]),
+        (gumdp.Function(poorer, gradient=slope_of_poorer, convex=True), [0.0, 0.0]),  # whose kink nobody speaks of
+    ],
+    ids=["minimum", "chebyshev", "gini", "function"],
+)
+def test_the_poorest_total_is_best_on_average_by_linear_programming(objective: Any, ideal: list[float]) -> None:
+    rng = np.random.default_rng(0)
+    probabilities, phi = rng.dirichlet(np.ones(4), size=(4, 2)), rng.random((4, 2, 2))
+    model, counts = gumdp.Tabular(probabilities, start=0), gumdp.Features(phi)
+    problem = gumdp.Problem(model, objective, discount=0.9, horizon=100, counts=counts)
+    solution = gumdp.solve_infinite(problem)
+    best = linear_programme(probabilities, phi, 0.9, np.array(ideal))
+    assert solution.value == pytest.approx(-best, abs=1e-7)
+    assert solution.gap < 1e-6
+    assert solution.maximised == isinstance(objective, Welfare)
+
+
+def test_the_policy_that_is_best_on_average_plays_totals_too() -> None:
+    rng = np.random.default_rng(0)
+    model = gumdp.Tabular(rng.dirichlet(np.ones(4), size=(4, 2)), start=0)
+    problem = gumdp.Problem(
+        model, gumdp.WeightedSum([1.0, 2.0]), discount=0.9, horizon=30, counts=gumdp.Features(rng.random((4, 2, 2)))
+    )
+    exact = gumdp.solve_infinite(problem, horizon="finite")
+    found = gumdp.evaluate(problem, gumdp.BestOnAverage(horizon="finite"), trials=2000)
+    assert abs(found.mean - exact.value) < 4.0 * found.standard_error
+    with pytest.raises(gumdp.GumdpError, match="resolve=True"):
+        gumdp.evaluate(problem, gumdp.BestOnAverage(resolve=True), trials=1)
+
+
+@pytest.mark.parametrize("discount", [0.9, 1.0])
+def test_kinks_and_curves_together_are_certified(discount: float) -> None:
+    objective = gumdp.Entropy() + 2.0 * gumdp.WorstCase(np.random.default_rng(1).random((3, 4, 3)))
+    solution = solve_infinite(random_problem(5, objective, discount=discount, horizon=12))
+    assert solution.gap < 1e-5
+    other = solve_infinite(random_problem(5, objective, discount=discount, horizon=12), "frank-wolfe")
+    assert solution.value - solution.gap <= other.value <= solution.value + other.gap
+
+
+def test_totals_of_a_world_without_a_table_are_not_taken_for_occupancies() -> None:
+    counts = gumdp.Features(np.ones((2, 2, 2)))
+    problem = gumdp.Problem(gumdp.Belief(2, 2, start=0), gumdp.Minimum(), 1.0, 3, counts=counts)
+    with pytest.raises(GumdpError, match="needs a Tabular model where"):
+        gumdp.evaluate(problem, gumdp.BestOnAverage(), trials=1)

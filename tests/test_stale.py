@@ -6,6 +6,7 @@ in a new process that finds the old one's compiled code on disk, and in the same
 import argparse
 import contextlib
 import dis
+import gc
 import importlib
 import json
 import os
@@ -24,8 +25,10 @@ from numba.core.registry import CPUDispatcher
 
 import gumdp
 from gumdp.jit.bytecode import anatomy
+from gumdp.jit.code import Code
 from gumdp.jit.meaning import AFRESH, package_digest
-from gumdp.jit.record import Code, Record, allocating, record, verbs_of
+from gumdp.jit.pointer import Pointer
+from gumdp.jit.record import Record, allocating, record, verbs_of
 
 PACKAGE = Path(gumdp.__file__).parent
 
@@ -143,7 +146,8 @@ NAMES = [
 ASK = """
 import json
 import kinds
-from gumdp.jit.record import Code, Record, allocating, record, verbs_of
+from gumdp.jit.code import Code
+from gumdp.jit.record import Record, allocating, record, verbs_of
 
 @allocating
 def ask(code, x):
@@ -184,7 +188,7 @@ def ask_in_a_new_process(folder: Path) -> list[list[float]]:
     return json.loads(done.stdout)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_an_edit_of_any_kind_gives_the_new_answer_in_a_new_process(tmp_path: Path) -> None:
     write(tmp_path, "2.0", "((1, 2),)")
     first, again = ask_in_a_new_process(tmp_path), ask_in_a_new_process(tmp_path)
@@ -213,7 +217,7 @@ def load(folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("kinds")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_an_edit_of_any_kind_gives_the_new_answer_after_a_reload(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,7 +235,7 @@ def test_an_edit_of_any_kind_gives_the_new_answer_after_a_reload(
         assert ask(code, 3.0) == was, f"{name}: what was made before the edit means what it meant"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_names_in_machine_code_from_different_processes_do_not_mix(tmp_path: Path) -> None:
     """Two processes compile functions of one name that are too long to be inlined; a third one loads both."""
     lines = "".join(f"        x = x * 1.0000001 + table[{k} % 3] if x > {k} else x - {k}\n" for k in range(60))
@@ -363,6 +367,25 @@ def test_records_of_one_name_and_shape_are_not_mixed_up() -> None:
         return r.value(x)
 
     assert [value(make(k)(1.0), 3.0) for k in (2.0, 5.0)] == [6.0, 15.0]
+
+
+def test_a_function_that_is_made_again_meets_the_machine_code_that_is_there() -> None:
+    """Numba can't give machine code back: a function that was forgotten must not be compiled into new memory."""
+
+    def make(k):
+        def cost(d):
+            return k * d[0, 0]
+
+        return cost
+
+    def met(k):
+        code = Code(make(k)).of_table()
+        return code.compiled, Pointer(code, 2).address
+
+    first = met(2.0)
+    gc.collect()
+    assert met(2.0) == first
+    assert met(5.0) != first
 
 
 def digest(function: Any) -> str:
@@ -513,3 +536,35 @@ def test_every_kernel_and_record_of_the_package_can_be_known_again() -> None:
     assert len(records) > 30
     assert {kernel: package_digest(kernel)[1] for kernel in kernels if package_digest(kernel)[1]} == {}
     assert [r for r in records if verbs_of(r).digest.startswith(AFRESH)] == []
+
+
+FACTOR = np.array([2.0])
+
+
+def test_a_problem_whose_functions_have_changed_is_not_played() -> None:
+    def cost(d):
+        return FACTOR[0] * d[0, 0]
+
+    def step(x, a):
+        return (x[0] + FACTOR[0],)
+
+    still = gumdp.Tabular([[[1.0]]])
+    line = gumdp.Simulator(step, (0.0,), lambda x: 0, cells=1, actions=1)
+    problems = [
+        gumdp.Problem(still, cost, 1.0, 3),
+        gumdp.Problem(still, gumdp.Function(cost) + gumdp.Linear([[1.0]]), 1.0, 3),
+        gumdp.Problem(line, gumdp.Entropy(), 1.0, 3),
+        gumdp.Problem(still, gumdp.Entropy(), 1.0, 3, counts=gumdp.Hashed(lambda s: int(FACTOR[0]))),
+    ]
+    before = [gumdp.run_trial(problem, gumdp.Random(), seed=0).value for problem in problems]
+    assert before[:2] == [2.0, 3.0]
+    FACTOR[0] = 5.0
+    again = problems[0].replace(horizon=4)  # another problem with the same objective
+    assert gumdp.run_trial(again, gumdp.Random(), seed=0).value == gumdp.solve_exact(again).value == 5.0
+    for problem in problems:
+        with pytest.raises(gumdp.GumdpError, match="was changed after it was compiled"):
+            gumdp.run_trial(problem, gumdp.Random(), seed=0)
+    with pytest.raises(gumdp.GumdpError, match="the function cost"):
+        gumdp.solve_exact(problems[0])
+    FACTOR[0] = 2.0
+    assert [gumdp.run_trial(problem, gumdp.Random(), seed=0).value for problem in problems] == before

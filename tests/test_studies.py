@@ -71,14 +71,18 @@ def test_the_same_changes_are_made_to_both_budgets(name: str) -> None:
 def test_the_page_has_a_section_for_each_folder_and_none_for_others(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
+
+    def written() -> str:
+        """The tables, but for those of the version before, which are always there."""
+        return (docs / "planning-tables.md").read_text(encoding="utf-8").split("## Measured with version 0.1")[0]
+
     report.main([str(tmp_path / "nothing"), "--docs", str(docs)])
-    empty = (docs / "planning.md").read_text(encoding="utf-8")
-    assert "## " in empty
-    assert "| problem |" not in empty
+    assert "| problem" not in written()
+    assert "| problems | ours |" not in (docs / "planning.md").read_text(encoding="utf-8")
     settings = arms_of("settings", {"m1-entropy", "m2-imitation"})
     fill(tmp_path / "half" / "settings", [arm for arm in settings if arm.planner == "mcts"])
     report.main([str(tmp_path / "half"), "--docs", str(docs)])
-    assert "times as long" not in (docs / "planning.md").read_text(encoding="utf-8")
+    assert "times as long" not in written()
     fill(tmp_path / "settings", settings)
     fill(tmp_path / "unseen", arms_of("unseen", {"queue-fairness"}), gain=-0.1)
     fill(tmp_path / "time-1ms", arms_of("time-1ms", {"m1-entropy"}), gain=0.0)
@@ -88,19 +92,22 @@ def test_the_page_has_a_section_for_each_folder_and_none_for_others(tmp_path: Pa
     fill(tmp_path / "candidates-1ms", arms_of("candidates-1ms", {"m1-entropy"}))
     fill(tmp_path / "leaves", arms_of("leaves", {"m1-entropy"}))
     report.main([str(tmp_path), "--docs", str(docs)])
-    text = (docs / "planning.md").read_text(encoding="utf-8")
+    first, text = (docs / "planning.md").read_text(encoding="utf-8"), written()
+    assert "| unseen, with chance | `MCTS(100)` | `MCTS.paper(4000)` | 1 | 0 | 0 | 1 | 8 |" in first
+    assert "| the paper's nine | `MCTS(100)` | `MCTS.paper(4000)` | 2 | 2 | 0 | 0 | 8 |" in first
+    assert re.search(r"(?m)^- queue-fairness \(.*horizon=60\): `MCTS\(100\)` 0[.](59|60)\d*, ", first)
     assert "`MCTS(100)` is better on 2, not worse on none, worse on none of 2 (8 trials)" in text
     assert "`MCTS(100)` is better on none, not worse on none, worse on 1 of 1 (8 trials)" in text
     for heading in (
         "A fortieth of the budget",
         "The same budget",
         "The same time",
-        "Other problems",
+        "Problems that nobody had looked at",
         "One thing",
         "What was tried",
     ):
         assert f"## {heading}" in text, heading
-    assert "10 ms a decision" not in text
+    assert "10 ms per decision" not in text
     assert "ours takes 1 to 1 times as long as the paper's" in text
     assert "| change | 25 iterations, 1 problems (8 trials) |" in text
     assert "`paired=False`" in text
@@ -127,6 +134,27 @@ def test_a_comparison_pairs_the_trials_that_both_have() -> None:
     assert result.difference == pytest.approx(-(0.4 + 0.5 + 0.7) / 3)
     assert data.verdict(result) == "better"
     assert data.verdict(data.compare(theirs, ours)) == "worse"
+
+
+def test_verdicts_are_corrected_for_the_number_of_comparisons() -> None:
+    """One p-value of about 0.03 among twenty is none by Holm's rule; one far below 0.05 / 20 stays."""
+    arm, noise = Arm("m1-entropy", "random"), np.random.default_rng(0).normal(size=(22, 30))
+    noise -= noise.mean(axis=1, keepdims=True)
+    noise /= noise.std(axis=1, ddof=1, keepdims=True)
+    shifts = [-1.95 / 30**0.5, 8.0 / 30**0.5] + [0.0] * 20  # t values, with 29 degrees of freedom
+    theirs = data.Played(arm, dict.fromkeys(range(30), 0.0), [1.0])
+    ours = [data.Played(arm, dict(enumerate(row + shift)), [1.0]) for row, shift in zip(noise, shifts, strict=True)]
+    pairs = [(each, theirs) for each in ours]
+    assert data.verdict(data.compare(*pairs[0])) == "better"
+    assert data.verdicts(pairs) == ["not worse", "worse"] + ["not worse"] * 20
+    assert data.verdicts(pairs[:1]) == ["better"]
+    assert data.verdicts([]) == []
+
+
+def test_chance_is_a_matter_of_the_model() -> None:
+    assert data.is_certain(Arm("taxi-entropy", "random"))  # the start is drawn, the rest is not
+    assert data.is_certain(Arm("mountaincar-entropy", "random"))
+    assert not data.is_certain(Arm("m1-entropy", "random"))
 
 
 def test_differences_by_rounding_are_none() -> None:

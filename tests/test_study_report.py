@@ -262,7 +262,7 @@ def test_a_quick_reproduction_compares_the_baselines_alone(tmp_path: Path) -> No
     story = stored(tmp_path, plan, lambda arm: [0.1, 0.2, 0.3])
     (row,) = published_table(story).items
     assert (row[1].below, row[1].verdict) == ("0.12 ±0.04", "agrees")
-    assert (row[3].below, row[3].verdict) == ("200 iterations", "")
+    assert (row[2].below, row[2].verdict) == ("200 iterations", "")
 
 
 # --- tables and figures ---

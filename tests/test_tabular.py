@@ -81,6 +81,7 @@ def test_a_mask_of_nothing_is_no_mask() -> None:
     assert gumdp.Tabular(random_table(), available=np.ones((5, 3), bool)).available is None
 
 
+@pytest.mark.thorough
 def test_rows_of_actions_that_are_not_available_are_not_looked_at() -> None:
     table = random_table()
     mask = np.ones((5, 3), bool)
@@ -90,7 +91,7 @@ def test_rows_of_actions_that_are_not_available_are_not_looked_at() -> None:
     model = gumdp.Tabular(table, available=mask)
     assert model.row(1, 2)[0].size == 0
     problem = gumdp.Problem(model, gumdp.Entropy(), 0.9, 400)
-    for planner in (gumdp.Random(), gumdp.Greedy(), gumdp.MCTS(iterations=5)):
+    for planner in (gumdp.Random(), gumdp.Greedy(), gumdp.MCTS(iterations=5, randomness=0.3, reuse=True)):
         trial = gumdp.run_trial(problem, planner, seed=0)
         assert trial.occupancy[mask].sum() == pytest.approx(1.0)
         assert trial.occupancy[~mask].tolist() == [0.0, 0.0]

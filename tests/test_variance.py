@@ -7,7 +7,8 @@ import pytest
 
 import gumdp
 
-PLAIN = {"rollout": "uniform", "paired": False, "even": False, "ordered": False, "control_variate": False}
+FORMER = {"bonus": "logarithmic", "backup": "mean", "solve": False}  # so that iterations go on where all is known
+PLAIN = {"rollout": "uniform", "paired": False, "even": False, "ordered": False, "control_variate": False, **FORMER}
 
 
 def twins():
@@ -64,15 +65,20 @@ def test_the_first_try_is_the_cheapest_action(seed):
     model = gumdp.Tabular(np.ones((1, 5, 1)), start=0)
     problem = gumdp.Problem(model, gumdp.Linear(cost), 0.9, 5)
     for iterations in range(1, 6):
-        decision = gumdp.MCTS(iterations, randomness=0.3, reuse=True).start(problem, seed=seed).act(0)
+        decision = (
+            gumdp.MCTS(iterations, randomness=0.3, reuse=True, commitment=np.inf, **FORMER)
+            .start(problem, seed=seed)
+            .act(0)
+        )
         assert set(np.flatnonzero(decision.visits)) == set(np.argsort(cost[0])[:iterations])
 
 
+@pytest.mark.thorough
 def test_as_long_as_all_returns_are_equal_the_search_looks_everywhere():
     """A target that random play never meets: nothing to scale exploration to, and no reason to prefer an action."""
     model = gumdp.Tabular(np.ones((1, 4, 1)), start=0)
     problem = gumdp.Problem(model, gumdp.Target(np.ones((1, 4)), budget=0.5), 1.0, 6)
-    decision = gumdp.MCTS(400, rollout="uniform").start(problem, seed=0).act(0)
+    decision = gumdp.MCTS(400, rollout="uniform", reuse=True).start(problem, seed=0).act(0)
     assert decision.visits.max() - decision.visits.min() <= 1
 
 

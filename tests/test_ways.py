@@ -3,17 +3,22 @@
 import pickle
 import random
 import threading
+import warnings
+from collections import deque
+from functools import partial
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium import wrappers
 from gymnasium.utils import EzPickle
 
 import gumdp
 from gumdp.models.compiled import next_state, start_state
 from gumdp.models.gymnasium.chance import find
 from gumdp.models.gymnasium.copying import deep_copy
+from gumdp.models.gymnasium.examine import difference
 
 Step = tuple[int, float, bool, bool, dict[str, Any]]
 
@@ -351,3 +356,176 @@ def test_an_environment_that_always_fails_is_refused_with_its_own_words() -> Non
 
     with pytest.raises(gumdp.GumdpError, match="fails at its first step, whatever is done: RuntimeError: no power"):
         gumdp.from_gymnasium(Broken())
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of the packages' own
+@pytest.mark.parametrize(
+    ("name", "package", "options"),
+    [
+        ("LunarLander-v3", "Box2D", {"bins": {"x0": (5, -1.0, 1.0), "x1": (5, 0.0, 1.5)}}),
+        ("Ant-v5", "mujoco", {"bins": {"x0": (5, 0.2, 1.0), "x5": (5, -0.6, 0.6)}, "actions": [[-0.5] * 8, [0.5] * 8]}),
+    ],
+)
+def test_nothing_surprises_a_plan_whose_world_leaves_nothing_to_chance(
+    name: str, package: str, options: dict[str, Any]
+) -> None:
+    pytest.importorskip(package, reason=f"{package} is not installed")
+    if "actions" in options:
+        options = options | {"actions": [np.array(action, np.float32) for action in options["actions"]]}
+    model = gumdp.from_gymnasium(name, **options)
+    problem = gumdp.Problem(model, gumdp.normalized(gumdp.StateEntropy()), 1.0, 12)
+    trial = gumdp.play(name, problem, gumdp.MCTS(10, depth=4), seed=0, at_limit="restart")
+    assert trial.reality.surprises.size == 0
+    assert trial.reality.unseen.size == 0  # the simulated steps led where the real ones did, all of them
+
+
+class Slotted:
+    __slots__ = ("rng",)
+
+    def __init__(self, seed: int | None) -> None:
+        self.rng = np.random.default_rng(seed)
+
+
+HOLDERS = {  # where an environment may keep a generator: what holds it, and how it is drawn from
+    "slot": (Slotted, lambda held: held.rng.random()),
+    "deque": (lambda seed: deque([np.random.default_rng(seed)]), lambda held: held[0].random()),
+    "method": (lambda seed: np.random.default_rng(seed).random, lambda held: held()),
+    "built-in method": (lambda seed: random.Random(seed).random, lambda held: held()),
+    "partial": (lambda seed: partial(np.random.default_rng(seed).uniform, 0.0, high=1.0), lambda held: held()),
+}
+
+
+@pytest.mark.parametrize("place", HOLDERS)
+def test_generators_are_found_wherever_they_are_held(place: str) -> None:
+    make, draw = HOLDERS[place]
+
+    class Holder(Walk):
+        def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[int, dict[str, Any]]:
+            self.held = make(seed)
+            return super().reset(seed=seed)
+
+        def roll(self) -> int:
+            return int(draw(self.held) < 0.5)
+
+    model = gumdp.from_gymnasium(Holder())
+    env = Holder()
+    env.reset(seed=3)
+    alone = [env.step(0)[0] for _ in range(12)]
+    observation, _ = env.reset(seed=3)
+    state = model.snapshot(env, observation)
+    assert {step(model, state, 0, k).observation for k in range(40)} == {0, 1}  # not the one future of the original
+    assert [env.step(0)[0] for _ in range(12)] == alone  # which is left alone
+
+
+def test_chance_that_is_hidden_beside_a_generator_that_is_not_is_told() -> None:
+    class Mixed(Walk):
+        def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[int, dict[str, Any]]:
+            self.last = 7919 * (seed or 1) + 1
+            return super().reset(seed=seed)
+
+        def roll(self) -> int:  # a generator by hand, which nobody can find, decides as well
+            self.last = (self.last * 1103515245 + 12345) % 2**31
+            return int(self.last / 2**31 < 0.5) + int(self.np_random.random() < 0.5)
+
+    with pytest.warns(UserWarning, match="so that the plan knows the future"):
+        gumdp.from_gymnasium(Mixed())
+
+
+def test_keys_of_jax_are_generators() -> None:
+    jax = pytest.importorskip("jax", reason="JAX is not installed")
+
+    class Keyed(Walk):
+        def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[int, dict[str, Any]]:
+            self.rng = jax.random.PRNGKey(seed or 0)
+            return super().reset(seed=seed)
+
+        def roll(self) -> int:
+            self.rng, key = jax.random.split(self.rng)
+            return int(jax.random.bernoulli(key))
+
+    model = gumdp.from_gymnasium(Keyed())
+    state = start(model)
+    assert {step(model, state, 0, k).observation for k in range(20)} == {0, 1}
+
+
+# --- nothing left to chance ---------------------------------------------------------------------------------------
+
+
+class Late(Walk):
+    """A die is thrown only at the far end, where no random walk of a few hundred steps gets."""
+
+    back = 39
+
+    def step(self, action: int) -> Step:
+        self.n = self.n + 1 if action else 0
+        if self.n >= self.back:
+            self.n = 38 + int(self.np_random.integers(2))
+        return self.n, 0.0, False, False, {}
+
+
+@pytest.mark.parametrize("kind", [Walk, Easy, Nested])
+def test_a_world_without_chance_is_known_as_one(kind: Any) -> None:
+    model = gumdp.from_gymnasium(kind(), terminal="absorb")
+    assert model.deterministic
+    assert "nothing was left to chance" in str(model.source)
+    assert pickle.loads(pickle.dumps(model)).deterministic
+    assert not gumdp.from_gymnasium(kind(), terminal="restart").deterministic  # a new episode may begin elsewhere
+
+
+@pytest.mark.parametrize("kind", [Own, Global])
+def test_a_world_with_chance_is_not(kind: Any) -> None:
+    assert not gumdp.from_gymnasium(kind(), terminal="absorb").deterministic
+
+
+def test_chance_that_comes_late_is_told_when_it_comes() -> None:
+    model = gumdp.from_gymnasium(Late(), terminal="absorb")
+    assert model.deterministic
+    state = start(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(38):
+            state = step(model, state, 1)
+    with pytest.warns(UserWarning, match="Late leaves something to chance after all"):
+        step(model, state, 1)
+    assert not model.deterministic
+    assert {step(model, state, 1, k).observation for k in range(40)} == {38, 39}
+
+
+WRAPPERS = {
+    "time limit": lambda env: wrappers.TimeLimit(env, 20),
+    "stacked frames": lambda env: wrappers.FrameStackObservation(env, 3),
+    "sticky actions": lambda env: wrappers.StickyAction(env, 0.3),
+    "time": wrappers.TimeAwareObservation,
+    "delay": lambda env: wrappers.DelayObservation(env, 2),
+    "twice scaled": lambda env: wrappers.TransformObservation(wrappers.DtypeObservation(env, np.float64), twice, None),
+}
+
+
+def twice(observation: Any) -> Any:
+    return 2.0 * observation
+
+
+@pytest.mark.filterwarnings("ignore:.*what is hidden")  # of a delay: where the pole is at first
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_wrapped_environments_do_what_the_copies_say(name: str) -> None:
+    make = lambda: WRAPPERS[name](gymnasium.make("CartPole-v1"))  # noqa: E731
+    model = gumdp.from_gymnasium(make(), method="clone", index="hash", terminal="absorb")
+    env, rng = make(), np.random.default_rng(0)
+    observation, _ = env.reset(seed=5)
+    for _ in range(8):
+        state, action = model.snapshot(env, observation), int(rng.integers(2))
+        foretold = [step(model, state, action, k) for k in range(30)]  # 0.7^30 that a sticky one never moves
+        step(model, foretold[0], action)
+        observation, _, over, _, _ = env.step(action)
+        assert any(difference(each.observation, observation) is None for each in foretold)
+        if over:
+            break
+
+
+def test_a_constructor_that_fails_without_a_word_says_where() -> None:
+    def failing() -> Any:
+        raise AssertionError
+
+    with pytest.raises(gumdp.GumdpError, match=r"AssertionError in .*test_ways.py, line \d+: raise AssertionError"):
+        gumdp.from_gymnasium(failing)

@@ -1,7 +1,8 @@
 """A tree search written from scratch: a planner of one's own, in plain Python.
 
-It is the paper's algorithm as one would write it at first: UCB1, one new node an iteration, uniform rollouts, mean
-back-ups, the most visited action. ``gumdp.MCTS.paper()`` is the same, compiled.
+It is the paper's algorithm as one would write it at first: UCB1, one new node in each
+iteration, uniform rollouts, mean back-ups, the most visited action.
+``gumdp.MCTS.paper()`` is the same, compiled.
 """
 
 from __future__ import annotations
@@ -21,13 +22,17 @@ class Node:
 
     visits: dict[int, int] = field(default_factory=dict)  # by action
     totals: dict[int, float] = field(default_factory=dict)  # of the returns
-    children: dict[tuple[int, Any], Node] = field(default_factory=dict)  # by action and next state
+    children: dict[tuple[int, Any], Node] = field(
+        default_factory=dict
+    )  # by action and next state
 
 
 class UCT(gumdp.Planner):
     """Parameters of the search."""
 
-    def __init__(self, iterations: int = 100, exploration: float = math.sqrt(2.0)) -> None:
+    def __init__(
+        self, iterations: int = 100, exploration: float = math.sqrt(2.0)
+    ) -> None:
         self.iterations, self.exploration = iterations, exploration
 
     def __repr__(self) -> str:
@@ -48,7 +53,10 @@ class UCTPolicy(gumdp.Policy):
         root, model = Node(), self.problem.model
         for _ in range(self.planner.iterations):
             self.iterate(root, model.public(state))
-        action = max(root.visits, key=lambda a: (root.visits[a], -root.totals[a] / root.visits[a]))
+        action = max(
+            root.visits,
+            key=lambda a: (root.visits[a], -root.totals[a] / root.visits[a]),
+        )
         return gumdp.Decision(action, model.action_name(action))
 
     def iterate(self, root: Node, state: Any) -> None:
@@ -58,7 +66,11 @@ class UCTPolicy(gumdp.Policy):
         for t in range(self.t, problem.steps):
             if t > self.t and t % problem.horizon == 0:
                 state = model.start_state(rng)
-            action = self.select(node, state) if node else int(rng.choice(model.actions(state)))
+            action = (
+                self.select(node, state)
+                if node
+                else int(rng.choice(model.actions(state)))
+            )
             occupancy[model.row_of(state), action] += problem.weights[t]
             state = model.sample(state, action, rng)
             if node:
@@ -87,4 +99,9 @@ class UCTPolicy(gumdp.Policy):
         return min(actions, key=bound)
 
 
-gumdp.register_planner("uct", UCT, {"iterations": int, "exploration": float}, summary="tree search in plain Python")
+gumdp.register_planner(
+    "uct",
+    UCT,
+    {"iterations": int, "exploration": float},
+    summary="tree search in plain Python",
+)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from gumdp.average.solve import solve_infinite as solve_infinite
     from gumdp.bounds.bound import lower_bound as lower_bound
     from gumdp.bounds.planner import Dual as Dual
+    from gumdp.counts.features import Features as Features
+    from gumdp.counts.hashed import Hashed as Hashed
     from gumdp.errors import GumdpError as GumdpError
     from gumdp.exact.planner import Exact as Exact
     from gumdp.exact.policy_value import exact_value as exact_value
@@ -27,11 +29,14 @@ if TYPE_CHECKING:
     from gumdp.experiments.plan.experiment import Experiment as Experiment
     from gumdp.experiments.run import run_experiment as run_experiment
     from gumdp.models.base import Model as Model
+    from gumdp.models.belief import Belief as Belief
     from gumdp.models.bins import Bins as Bins
     from gumdp.models.check import check_model as check_model
     from gumdp.models.gymnasium.adapter import from_gymnasium as from_gymnasium
     from gumdp.models.learned import Learned as Learned
     from gumdp.models.learned import learn as learn
+    from gumdp.models.saved import load_model as load_model
+    from gumdp.models.saved import save_model as save_model
     from gumdp.models.simulator import Simulator as Simulator
     from gumdp.models.tabular import Tabular as Tabular
     from gumdp.objectives.base import Objective as Objective
@@ -42,15 +47,28 @@ if TYPE_CHECKING:
     from gumdp.objectives.entropy import Entropy as Entropy
     from gumdp.objectives.entropy import StateEntropy as StateEntropy
     from gumdp.objectives.function import Function as Function
+    from gumdp.objectives.groups import GroupEntropy as GroupEntropy
     from gumdp.objectives.imitation import Imitation as Imitation
     from gumdp.objectives.linear import Linear as Linear
     from gumdp.objectives.mean_variance import MeanVariance as MeanVariance
     from gumdp.objectives.quadratic import Quadratic as Quadratic
+    from gumdp.objectives.ratio import Ratio as Ratio
     from gumdp.objectives.risk import entropic as entropic
+    from gumdp.objectives.tail import Chance as Chance
+    from gumdp.objectives.tail import cvar as cvar
     from gumdp.objectives.target import Target as Target
+    from gumdp.objectives.utility import Utility as Utility
+    from gumdp.objectives.welfare import Chebyshev as Chebyshev
+    from gumdp.objectives.welfare import CobbDouglas as CobbDouglas
+    from gumdp.objectives.welfare import Gini as Gini
+    from gumdp.objectives.welfare import Minimum as Minimum
+    from gumdp.objectives.welfare import Nash as Nash
+    from gumdp.objectives.welfare import PMean as PMean
+    from gumdp.objectives.welfare import WeightedSum as WeightedSum
     from gumdp.objectives.worst_case import WorstCase as WorstCase
     from gumdp.policies.base import Planner as Planner
     from gumdp.policies.base import Policy as Policy
+    from gumdp.policies.by_hand import ByHand as ByHand
     from gumdp.policies.check import check_planner as check_planner
     from gumdp.policies.fixed import Greedy as Greedy
     from gumdp.policies.fixed import Markov as Markov
@@ -74,7 +92,12 @@ if TYPE_CHECKING:
     from gumdp.run.evaluate import evaluate as evaluate
     from gumdp.run.evaluate import run_trial as run_trial
     from gumdp.run.registry import register_planner as register_planner
+    from gumdp.run.tail import fit_threshold as fit_threshold
     from gumdp.search.planner import MCTS as MCTS
+    from gumdp.search.worlds import CertaintyEquivalent as CertaintyEquivalent
+    from gumdp.search.worlds import Optimistic as Optimistic
+    from gumdp.search.worlds import Robust as Robust
+    from gumdp.search.worlds import Thompson as Thompson
     from gumdp.zoo.registry import register_problem as register_problem
 
 __version__ = "0.2.0"
@@ -82,10 +105,16 @@ __version__ = "0.2.0"
 # Where each public name lives. Names are imported when they are first used: `gumdp list` and `gumdp --help` answer
 # at once, without the half second that compiled code and solvers take to load. Type checkers read the list above.
 _HOMES = {
+    "Belief": "gumdp.models.belief",
     "BestOnAverage": "gumdp.average.planner",
     "Bins": "gumdp.models.bins",
     "Bound": "gumdp.results",
+    "ByHand": "gumdp.policies.by_hand",
+    "CertaintyEquivalent": "gumdp.search.worlds",
     "Certificate": "gumdp.results",
+    "Chance": "gumdp.objectives.tail",
+    "Chebyshev": "gumdp.objectives.welfare",
+    "CobbDouglas": "gumdp.objectives.welfare",
     "Comparison": "gumdp.run.compare",
     "Constrained": "gumdp.objectives.constrained",
     "Decision": "gumdp.results",
@@ -94,9 +123,13 @@ _HOMES = {
     "Dual": "gumdp.bounds.planner",
     "Exact": "gumdp.exact.planner",
     "Experiment": "gumdp.experiments.plan.experiment",
+    "Features": "gumdp.counts.features",
     "Function": "gumdp.objectives.function",
+    "Gini": "gumdp.objectives.welfare",
     "Greedy": "gumdp.policies.fixed",
+    "GroupEntropy": "gumdp.objectives.groups",
     "GumdpError": "gumdp.errors",
+    "Hashed": "gumdp.counts.hashed",
     "Imitation": "gumdp.objectives.imitation",
     "KLImitation": "gumdp.objectives.divergence",
     "Learned": "gumdp.models.learned",
@@ -105,34 +138,46 @@ _HOMES = {
     "Markov": "gumdp.policies.fixed",
     "MeanVariance": "gumdp.objectives.mean_variance",
     "Measure": "gumdp.results",
+    "Minimum": "gumdp.objectives.welfare",
     "Model": "gumdp.models.base",
+    "Nash": "gumdp.objectives.welfare",
     "NonMarkov": "gumdp.policies.history",
     "Objective": "gumdp.objectives.base",
     "OccupancyEnv": "gumdp.run.environment",
+    "Optimistic": "gumdp.search.worlds",
+    "PMean": "gumdp.objectives.welfare",
     "Planner": "gumdp.policies.base",
     "Policy": "gumdp.policies.base",
     "Problem": "gumdp.problem",
     "Quadratic": "gumdp.objectives.quadratic",
     "Random": "gumdp.policies.fixed",
+    "Ratio": "gumdp.objectives.ratio",
+    "Robust": "gumdp.search.worlds",
     "Simulator": "gumdp.models.simulator",
     "Solution": "gumdp.results",
     "StateEntropy": "gumdp.objectives.entropy",
     "Stationary": "gumdp.policies.fixed",
     "Tabular": "gumdp.models.tabular",
     "Target": "gumdp.objectives.target",
+    "Thompson": "gumdp.search.worlds",
     "Trial": "gumdp.results",
+    "Utility": "gumdp.objectives.utility",
+    "WeightedSum": "gumdp.objectives.welfare",
     "WorstCase": "gumdp.objectives.worst_case",
     "certify": "gumdp.run.certify",
     "check_model": "gumdp.models.check",
     "check_objective": "gumdp.objectives.check",
     "check_planner": "gumdp.policies.check",
     "compare": "gumdp.run.compare",
+    "cvar": "gumdp.objectives.tail",
     "entropic": "gumdp.objectives.risk",
     "evaluate": "gumdp.run.evaluate",
     "exact_value": "gumdp.exact.policy_value",
+    "fit_threshold": "gumdp.run.tail",
     "from_gymnasium": "gumdp.models.gymnasium.adapter",
     "infinite_trials_value": "gumdp.exact.policy_value",
     "learn": "gumdp.models.learned",
+    "load_model": "gumdp.models.saved",
     "lower_bound": "gumdp.bounds.bound",
     "normalized": "gumdp.objectives.compose",
     "occupancy": "gumdp.occupancy",
@@ -143,6 +188,7 @@ _HOMES = {
     "register_problem": "gumdp.zoo.registry",
     "run_experiment": "gumdp.experiments.run",
     "run_trial": "gumdp.run.evaluate",
+    "save_model": "gumdp.models.saved",
     "solve_exact": "gumdp.exact.solve",
     "solve_infinite": "gumdp.average.solve",
     "theory": "gumdp.theory",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import inspect
 import numbers
 import operator
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,7 +18,31 @@ if TYPE_CHECKING:
 
 
 class GumdpError(ValueError):
-    """Something that was asked for can't be: the message says what, why, and what to do."""
+    """Something that was asked for can't be: the message says what, why, and what to do.
+
+    >>> import gumdp
+    >>> gumdp.zoo.load("m1-entropi")
+    Traceback (most recent call last):
+    gumdp.errors.GumdpError: unknown problem 'm1-entropi'; did you mean 'm1-entropy'?
+    """
+
+
+@contextlib.contextmanager
+def failures_of(name: str) -> Iterator[None]:
+    """What somebody's own code raises in here becomes a ``GumdpError`` that names it.
+
+    >>> with failures_of("fleet.py"):
+    ...     {}["late"]
+    Traceback (most recent call last):
+    gumdp.errors.GumdpError: fleet.py fails with KeyError: 'late'
+    """
+    try:
+        yield
+    except GumdpError:
+        raise
+    except (Exception, SystemExit) as error:
+        line = " ".join(str(error).split()) or "without a message"
+        raise GumdpError(f"{name} fails with {type(error).__name__}: {line}") from error
 
 
 def show(value: object) -> str:
@@ -97,6 +125,42 @@ def check_float(name: str, value: Any, low: float | None = None, high: float | N
     if not (number - number == 0.0 and inside):
         raise GumdpError(f"{name} must be {rule}, not {number:g}.")
     return number
+
+
+def check_text(name: str, value: Any) -> str:
+    """``value``, if it is a text, or a ``GumdpError`` that names the parameter."""
+    if not isinstance(value, str):
+        raise GumdpError(f"{name} must be a text, not {show(value)}.")
+    return value
+
+
+def check_call(name: str, value: Any) -> None:
+    """Raise a ``GumdpError`` that names the parameter unless ``value`` can be called, or is None."""
+    if value is not None and not callable(value):
+        raise GumdpError(f"{name} must be a function, or None, not {show(value)}.")
+
+
+def arity(function: Any) -> int:
+    """How many arguments ``function`` must be given; those that have a value of their own don't count.
+
+    >>> arity(lambda state, action, speed=2.0: speed)
+    2
+    """
+    try:
+        known = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 0
+    return sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in known)
+
+
+def check_path(name: str, value: Any) -> Path:
+    """``value`` as the path of a file or folder, or a ``GumdpError`` that names the parameter."""
+    if isinstance(value, (str, os.PathLike)):
+        with contextlib.suppress(Exception):
+            path = Path(value)
+            if path.name and "\0" not in str(path):
+                return path
+    raise GumdpError(f"{name} must be the path of a file or folder, not {show(value)}.")
 
 
 def array_of_numbers(name: str, values: Any) -> NDArray[np.float64]:

@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gumdp import statistics
-from gumdp.errors import check_float
+from gumdp.errors import GumdpError, check_float
+from gumdp.proofs import Bound as Bound
+from gumdp.proofs import Certificate as Certificate
+from gumdp.proofs import Solution as Solution
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -18,55 +21,123 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Decision:
-    """One action, with why it was taken. Arrays have an entry for each action."""
+    """One action, with why it was taken. Arrays have an entry for each action.
+
+    Attributes:
+        action: the number of the action that was chosen.
+        name: its name, if the model has names.
+        values: the estimated cost of the trial after each action; NaN where one was never tried.
+        errors: standard errors of those values; 0 where they are exact.
+        visits: how often the search tried each action.
+        iterations: simulated trajectories for this decision.
+        depth: depth of the search tree, in decisions.
+        nodes: nodes of the search tree.
+        seconds: how long the decision took.
+        proved: whether the action is the best there is, beyond doubt, and its value exact. Values of other
+            actions are exact where their error is 0.
+        setup: how the search was set up, and on what evidence.
+        plan: in deterministic problems: the value of the best complete trajectory found.
+        tree: the search tree, with ``MCTS(keep_tree=True)``.
+        information: on a ``Belief``, with ``MCTS(information=True)``: how much lower the value is because
+            simulations learn.
+
+    >>> import gumdp
+    >>> problem = gumdp.zoo.load("m1-entropy", horizon=4)
+    >>> decision = gumdp.MCTS(iterations=2000).start(problem, seed=0).act(0)
+    >>> decision.proved, round(decision.value, 5)
+    (True, 0.23888)
+    """
 
     action: int
     name: str = ""
-    values: Array | None = None  # mean return of each action, NaN where it was never tried
-    errors: Array | None = None  # standard errors of those means
+    values: Array | None = None
+    errors: Array | None = None
     visits: Counts | None = None
     iterations: int = 0
-    depth: int = 0  # of the search tree, in decisions
+    depth: int = 0
     nodes: int = 0
     seconds: float = 0.0
-    tree: Any = field(default=None, repr=False)  # a SearchTree, if asked for
+    proved: bool = False
+    setup: str = field(default="", repr=False)
+    plan: float | None = None
+    tree: Any = field(default=None, repr=False)
+    information: float | None = None
 
     @property
     def value(self) -> float:
-        """The mean return of the chosen action: what the planner expects this trial to end with."""
+        """The value of the chosen action: what the planner expects this trial to end with."""
         return float("nan") if self.values is None else float(self.values[self.action])
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial: what happened, and its value."""
+    """One trial: what happened, and its value.
+
+    Attributes:
+        value: what the trial cost: the objective at its occupancy or totals.
+        states: the state before each step: [T] integers, or [T, n] floats in a simulator.
+        actions: the action of each step, [T].
+        cells: the occupancy's row of each step, [T].
+        occupancy: the share of the time at each state and action, [S, A]; it sums to 1.
+        planner: which planner played.
+        seed: the seed that was given.
+        trial: the number of the trial under that seed.
+        seconds: how long the trial took.
+        decisions: one ``Decision`` for each step, where they were kept.
+        parts: the value of each term of a sum of objectives, by name.
+        totals: what was counted, by name, where that is not pairs (``Features``).
+        maximised: whether the value is the negative of a utility.
+        reality: how reality differed from the model, if the trial was played in a real environment.
+        belief: what is known of the world at the last decision, on a ``Belief``.
+
+    >>> import gumdp
+    >>> problem = gumdp.zoo.load("m2-imitation", horizon=5)
+    >>> trial = gumdp.run_trial(problem, gumdp.Greedy(), seed=0)
+    >>> trial.states.size, trial.actions.size, trial.occupancy.shape
+    (5, 5, (2, 2))
+    """
 
     value: float
-    states: Any  # [T] ints, or [T, n] floats in a simulator
-    actions: Counts  # [T]
-    cells: Counts  # [T]: the occupancy's row of each step
-    occupancy: Array  # [S, A], sums to 1
+    states: Any
+    actions: Counts
+    cells: Counts
+    occupancy: Array
     planner: str
     seed: int
     trial: int = 0
     seconds: float = 0.0
     decisions: tuple[Decision, ...] = field(default=(), repr=False)
-    parts: Mapping[str, float] = field(default_factory=dict)  # what each term of a sum was worth, by name
-    reality: Reality | None = field(default=None, repr=False)  # if it was played in a real environment
+    parts: Mapping[str, float] = field(default_factory=dict)
+    totals: Mapping[str, float] = field(default_factory=dict)
+    maximised: bool = False
+    reality: Reality | None = field(default=None, repr=False)
+    belief: Any = field(default=None, repr=False)
 
     @property
     def rewards(self) -> Array | None:
         """What the real environment paid at each step: [T], or [T, k] where it pays k kinds; None in a model."""
         return None if self.reality is None else self.reality.rewards
 
+    @property
+    def utility(self) -> float:
+        """What a utility gave: the negative of the value."""
+        return -self.value
+
     def __str__(self) -> str:
-        text = f"{self.planner}: value {self.value:.6g} after {self.actions.size} steps ({self.seconds:.3g} s)"
+        word, worth = ("utility", self.utility) if self.maximised else ("value", self.value)
+        text = f"{self.planner}: {word} {worth:.6g} after {self.actions.size} steps ({self.seconds:.3g} s)"
+        if self.totals:
+            text += ", " + ", ".join(f"{name} {total:.6g}" for name, total in self.totals.items())
         return text if self.reality is None else f"{text}; {self.reality}"
 
 
 @dataclass(frozen=True)
 class Measure:
     """What a quantity was in each of many trials.
+
+    Attributes:
+        name: what was measured.
+        values: the quantity in each trial.
 
     >>> late = Measure("late", np.array([0.0, 0.02, 0.04, 0.1]))
     >>> print(late.probability(0.05))
@@ -147,25 +218,52 @@ class Reality:
         if self.samples == 0:
             text = f"none of {steps} steps was simulated for comparison"
         if np.isfinite(self.expected[:1]).any():
-            text = f"the planner had expected {self.expected[0]:.6g}; {text}"
+            first = f"the planner's first estimate was {self.expected[0]:.6g}"
+            text = f"{first} (a search's is the mean of simulations, which act less carefully); {text}"
         return f"{text}; {self.ended}" if self.ended else text
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The values of independent trials of one planner on one problem."""
+    """The values of independent trials of one planner on one problem.
+
+    Attributes:
+        values: the cost of each trial.
+        planner: which planner played.
+        problem: what it played.
+        seed: the seed of the trials.
+        seconds: how long they took together.
+        beta: the risk aversion of an ``entropic`` objective.
+        measures: what else was measured, by name: see ``evaluate``.
+        setup: how the planner was set up for the problem, and on what evidence.
+        maximised: whether the values are negatives of a utility.
+
+    >>> import gumdp
+    >>> problem = gumdp.zoo.load("m1-entropy")
+    >>> result = gumdp.evaluate(problem, gumdp.Random(), trials=200, seed=0)
+    >>> low, high = result.ci(0.9)
+    >>> print(f"{result.mean:.2f}, 90 % interval [{low:.2f}, {high:.2f}]")
+    0.08, 90 % interval [0.08, 0.09]
+    """
 
     values: Array
     planner: str
     problem: str
     seed: int
     seconds: float
-    beta: float | None = None  # the risk aversion of an entropic objective
-    measures: Mapping[str, Measure] = field(default_factory=dict, repr=False)  # what else was measured, by name
+    beta: float | None = None
+    measures: Mapping[str, Measure] = field(default_factory=dict, repr=False)
+    setup: str = field(default="", repr=False)
+    maximised: bool = False
+
+    @property
+    def utility(self) -> float:
+        """The mean of what a utility gave: the negative of the mean value."""
+        return -self.mean
 
     @property
     def mean(self) -> float:
-        """The mean value: the estimate of F_{1,H} (F_{K,H} with K episodes)."""
+        """The mean value: the estimate of E[f(d)], d being the average over the episodes of a trial."""
         return float(self.values.mean())
 
     @property
@@ -182,6 +280,14 @@ class Evaluation:
         """A bootstrap confidence interval of the mean: ``percentile`` (the paper's) or ``bca``."""
         return statistics.bootstrap(self.values, level, method)
 
+    def risk(self, level: float = 0.9) -> Probability:
+        """Of an objective that is 0 or 1 in each trial (``Chance``, ``Target``): the probability of 1."""
+        if not np.isin(self.values, (0.0, 1.0)).all():
+            raise GumdpError("risk is for objectives that are 0 or 1: Chance(f, limit) or Target(costs, budget).")
+        bad = int(self.values.sum())
+        interval = statistics.clopper_pearson(bad, self.values.size, level)
+        return Probability("broken", bad / self.values.size, interval, float(level))
+
     def quantile(self, q: float) -> float:
         """The q-quantile of the values."""
         return statistics.quantile(self.values, q)
@@ -195,77 +301,10 @@ class Evaluation:
         return statistics.entropic_risk(self.values, beta)
 
     def __str__(self) -> str:
-        low, high = self.ci(0.9)
-        text = f"{self.planner} on {self.problem}: mean {self.mean:.6g}, 90 % interval [{low:.6g}, {high:.6g}]"
+        mean, (low, high) = f"mean {self.mean:.6g}", self.ci(0.9)
+        if self.maximised:
+            mean, low, high = f"mean utility {self.utility:.6g}", -high, -low
+        text = f"{self.planner} on {self.problem}: {mean}, 90 % interval [{low:.6g}, {high:.6g}]"
         if self.beta is not None:
             text += f", certainty equivalent {self.certainty_equivalent:.6g}"
         return f"{text}, {self.values.size} trials, {self.seconds:.3g} s"
-
-
-@dataclass(frozen=True)
-class Solution:
-    """The answer of a solver: a value, how to attain it, and how sure that is."""
-
-    value: float
-    method: str  # in a few words
-    status: str  # a sentence: what was found, and what to do if that is not enough
-    gap: float = 0.0  # how far the value can be from the optimum; NaN if that is not known
-    policy: Array | None = field(default=None, repr=False)  # [S, A], where a stationary policy attains it
-    occupancy: Array | None = field(default=None, repr=False)  # [S, A], the expected one
-    planner: Any = field(default=None, repr=False)  # acts on it: for run_trial and evaluate
-    sizes: Counts | None = field(default=None, repr=False)  # states of the occupancy MDP at each step
-    iterations: int = 0
-    seconds: float = 0.0
-
-    def __str__(self) -> str:
-        return f"value {self.value:.9g} ({self.method}, {self.seconds:.3g} s): {self.status}"
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A number that the value of no policy is below, and why."""
-
-    value: float
-    method: str  # range, distinct, jensen, clairvoyant, jensen-tree or decomposition
-    reason: str  # what it rests on
-    level: float = 1.0  # the probability with which it holds: 1, unless it was sampled
-    seconds: float = 0.0
-    parts: tuple[Bound, ...] = field(default=(), repr=False)  # every bound that was tried
-    skipped: tuple[tuple[str, str], ...] = field(default=(), repr=False)  # the methods that were not, and why
-    values: Any = field(default=None, repr=False, compare=False)  # what made it the decomposition's, for ``certify``
-
-    def __str__(self) -> str:
-        sure = "" if self.level == 1.0 else f" with {100.0 * self.level:g} % confidence"
-        return f"no policy is below {self.value:.6g}{sure}: {self.reason} ({self.seconds:.3g} s)"
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """How far a planner can be from the best possible policy, at most."""
-
-    upper: float  # what the planner's value is at most
-    lower: float  # what the value of no policy is below
-    level: float  # the confidence in both together
-    mean: float  # of the planner's trials, without their luck if ``controlled``
-    standard_error: float
-    planner: str
-    problem: str
-    trials: int
-    seed: int
-    interval: str  # what the upper limit rests on: student or bernstein
-    controlled: bool
-    bound: Bound
-    values: Array = field(repr=False)  # of the trials, as they were
-    seconds: float = 0.0
-
-    @property
-    def gap(self) -> float:
-        """The planner's value is within this of the best possible."""
-        return max(0.0, self.upper - self.lower)
-
-    def __str__(self) -> str:
-        return (
-            f"with {100.0 * self.level:g} % confidence {self.planner} is within {self.gap:.2g}"
-            f" of the best possible policy on {self.problem}: its value is at most {self.upper:.6g},"
-            f" and no policy is below {self.lower:.6g} ({self.trials} trials, {self.seconds:.3g} s)"
-        )

@@ -11,7 +11,7 @@ import pytest
 
 COMMAND = [sys.executable, "-c", "import sys; from gumdp.cli.main import main; sys.exit(main())"]
 _counts: dict[str, Counter[str]] = {}
-LONGEST = 60  # seconds that an attack may take before it counts as a hang
+LONGEST = 180  # seconds that an attack may take before it counts as a hang
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -59,6 +59,60 @@ def plan(tmp_path: Path) -> Path:
     path = tmp_path / "plan.toml"
     path.write_text('trials = 3\nproblems = [{name = "m1-entropy", horizon = 5}]\nplanners = ["random"]\n')
     return path
+
+
+NURSERY = """
+import os, sys, threading
+from gumdp.cli.main import main
+stdout = sys.stdout
+sys.stdout = open(os.devnull, "w")
+main(eval(sys.stdin.readline()))  # imports and loads all that the others need
+sys.stdout = stdout
+print(threading.active_count(), flush=True)
+for line in sys.stdin:
+    pid = os.fork()
+    if pid == 0:
+        os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+        os.dup2(0, 1)
+        sys.argv = ["gumdp", *eval(line)]
+        os._exit(main())
+    print(pid, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+"""
+
+
+class Nursery:
+    """A process that runs a command once and then forks one each time it is asked: nobody waits for imports."""
+
+    def __init__(self, *line: object) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", NURSERY],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+
+        assert self.start(*line) == 1, "a process with several threads should not be forked"
+
+    def start(self, *line: object) -> int:
+        """The id of a process that runs the command."""
+        self.process.stdin.write(f"{list(map(str, line))}\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+    def end(self) -> int:
+        """How the last one ended, when it has."""
+        return int(self.process.stdout.readline())
+
+
+@pytest.fixture
+def nursery(plan: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
+    made = Nursery("run", plan, "--out", tmp_path_factory.mktemp("nursery") / "out")
+    yield made
+    made.process.stdin.close()
+    made.process.wait()
+    made.process.stdout.close()
 
 
 @pytest.fixture

@@ -114,7 +114,7 @@ def test_a_damaged_database_is_right_or_refused(store, tmp_path: Path, seed: int
     attack(store, tmp_path / "damaged", seed, count)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_of_two_hundred_damaged_databases_none_is_read_as_good(store, tmp_path: Path, count) -> None:
     for seed in range(1000, 1200):
         attack(store, tmp_path / "damaged", seed, count)

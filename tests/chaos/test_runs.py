@@ -1,9 +1,11 @@
 """Runs that are killed, or whose folder or reader goes away: nothing that ended is lost, and a sentence says so."""
 
+import contextlib
 import os
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +21,7 @@ from gumdp.experiments.run import run
 from gumdp.experiments.store.outcome import Outcome
 from gumdp.experiments.store.store import Store
 
+Values = dict[str, dict[int, float]]
 BUSY = 5.0  # seconds: what is to take two at most, on a machine with other things to do
 QUICK = """
 trials = {trials}
@@ -59,14 +62,23 @@ def trials_in(folder: Path) -> int:
         return 0
 
 
-def wait_for(what: Callable[[], object], seconds: float = 60.0) -> None:
+def wait_for(what: Callable[[], object], seconds: float = 300.0) -> None:
     until = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < until, "it did not come"
         time.sleep(0.02)
 
 
-def values(folder: Path) -> dict[str, dict[int, float]]:
+def rows_in(folder: Path) -> int:
+    """How many trials there are: cheap, and without a look at what is in them."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"{(folder / 'results.sqlite').as_uri()}?mode=ro", uri=True)) as db:
+            return int(db.execute("SELECT COUNT(*) FROM trials").fetchone()[0])
+    except sqlite3.Error:
+        return 0
+
+
+def values(folder: Path) -> Values:
     with Store.read(folder) as store:
         return {stored.arm.label: store.numbered(stored) for stored in store.arms()}
 
@@ -74,30 +86,47 @@ def values(folder: Path) -> dict[str, dict[int, float]]:
 # --- kills ---
 
 
-def kill_and_resume(start, folder: Path, kills: int, seed: int, count) -> None:
-    rng, there = random.Random(seed), []
-    path = plan(folder, QUICK.format(trials=150_000 * kills))
+def kill_and_resume(nursery, folder: Path, kills: int, rng: random.Random, count) -> Values:
+    """Kill a run again and again, at any moment of it; then end what it began, and return all that it found."""
+    folder.mkdir()
+    path, there = plan(folder, QUICK.format(trials=10**9)), [0]
     for _ in range(kills):
-        process = start("run", path, "--out", folder / "out", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(rng.uniform(0.5, 3.0))
-        process.kill()
-        process.wait()
+        pid = nursery.start("run", path, "--out", folder / "out")
+        if rng.random() < 0.8:  # some before it has opened the store, most while it adds to it
+            wait_for(lambda: rows_in(folder / "out") > there[-1])
+        time.sleep(rng.uniform(0.0, 0.1))
+        os.kill(pid, signal.SIGKILL)
+        assert nursery.end() == -signal.SIGKILL
         there.append(trials_in(folder / "out"))
-        count("kills of runs", "resumed")
+        count("kills of runs", "nothing lost")
     assert there == sorted(there)
-    assert start("run", path, "--out", folder / "out", "--trials", str(max(20_000, there[-1]))).wait(timeout=300) == 0
-    whole = run(read_experiment(path, max(20_000, there[-1])), folder / "whole")
-    assert whole.complete
-    assert values(folder / "out") == values(folder / "whole")
+    assert there[-1] > 0
+    begun = 1 + max(max(found) for found in values(folder / "out").values())
+    nursery.start("run", path, "--out", folder / "out", "--trials", begun)
+    assert nursery.end() == 0
+    found = values(folder / "out")
+    assert [sorted(trials) for trials in found.values()] == [list(range(begun))] * 2
+    return found
 
 
-def test_a_run_that_is_killed_is_taken_up_again(start, tmp_path: Path, count) -> None:
-    kill_and_resume(start, tmp_path, 2, 1, count)
+def kill_all(nursery, folder: Path, times: int, kills: int, seed: int, count) -> None:
+    """What was killed and taken up again has the values of a run that was left alone, to the last bit."""
+    rng = random.Random(seed)
+    found = [kill_and_resume(nursery, folder / f"{k}", kills, rng, count) for k in range(times)]
+    most = max(len(trials) for each in found for trials in each.values())
+    run(read_experiment(plan(folder, QUICK.format(trials=most))), folder / "whole")
+    whole = values(folder / "whole")
+    for each in found:
+        assert each == {label: {k: whole[label][k] for k in trials} for label, trials in each.items()}
 
 
-@pytest.mark.slow
-def test_a_run_that_is_killed_sixty_times_is_taken_up_again(start, tmp_path: Path, count) -> None:
-    kill_and_resume(start, tmp_path, 60, 2, count)
+def test_a_run_that_is_killed_is_taken_up_again(nursery, tmp_path: Path, count) -> None:
+    kill_all(nursery, tmp_path, 1, 3, 1, count)
+
+
+@pytest.mark.thorough
+def test_runs_that_are_killed_sixty_times_are_taken_up_again(nursery, tmp_path: Path, count) -> None:
+    kill_all(nursery, tmp_path, 12, 5, 2, count)
 
 
 def children(pid: int) -> list[int]:
@@ -110,25 +139,25 @@ def children(pid: int) -> list[int]:
 
 def kill_workers(start, folder: Path, kills: int, count) -> None:
     """Each killed once for every job at most: a job that kills three workers counts as the culprit."""
-    path = interpreted(folder, 40 * kills, 0.002)
+    path = interpreted(folder, 25 * kills, 0.02)
     process = start("run", path, "--out", folder / "out", "--workers", 1)
     for _ in range(kills):
-        before = trials_in(folder / "out")
-        wait_for(lambda before=before: trials_in(folder / "out") > before and children(process.pid))
+        before = rows_in(folder / "out")
+        wait_for(lambda before=before: rows_in(folder / "out") > before and children(process.pid))
         os.kill(children(process.pid)[0], signal.SIGKILL)
         count("kills of workers", "replaced")
     _, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
-    assert trials_in(folder / "out") == 40 * kills
+    assert trials_in(folder / "out") == 25 * kills
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
 def test_a_worker_that_is_killed_is_replaced_also_if_it_is_the_only_one(start, tmp_path: Path, count) -> None:
     kill_workers(start, tmp_path, 1, count)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
 def test_twelve_workers_that_are_killed_are_replaced(start, tmp_path: Path, count) -> None:
     kill_workers(start, tmp_path, 12, count)

@@ -9,7 +9,7 @@ import numpy as np
 from gumdp.average.gap import Certifier
 from gumdp.average.mirror import SMOOTHINGS
 from gumdp.average.point import Point, Progress
-from gumdp.average.polytope import Corner, Stationary, Truncated, ratios
+from gumdp.average.polytope import Corner, Plan, Stationary, Truncated
 from gumdp.average.rest_kernels import new_workspace, share_out
 from gumdp.average.tangents import Tangents
 from gumdp.jit.callback import reraise
@@ -46,11 +46,14 @@ def frank_wolfe(
             continue
         if not mix.add(corner, tolerance) and not mix.sharpen():
             break
-    return mix.best._replace(gap=gap, iterations=done)
+    return mix.best._replace(policy=mix.policy(), gap=gap, iterations=done)
 
 
 class Mixture:
-    """Plans with shares; their occupancy is the mean of theirs, weighted by the shares."""
+    """Plans with shares; their occupancy is the mean of theirs, weighted by the shares.
+
+    The policy that makes a mixture is worked out once, at the end: it has a row for each step, state and action.
+    """
 
     def __init__(self, tangents: Tangents, polytope: Stationary | Truncated, policy: Array) -> None:
         self.tangents, self.polytope = tangents, polytope
@@ -58,7 +61,8 @@ class Mixture:
         self.smoothings = list(SMOOTHINGS) if tangents.kinked else [0.0]
         self.near = np.inf  # how far the mixture is from the optimum of the smoothed objective, at most
         self.workspace = new_workspace(polytope.shape, 1, CORNERS)
-        self.flows = [polytope.flow(policy)]
+        self.plans = [polytope.hold(policy)]
+        self.chosen: tuple[Array, list[Plan]] | None = None  # of the best: shares, and plans
         occupancy = polytope.occupancy(policy)
         self.workspace.corners[0], self.workspace.shares[0], self.workspace.x[:] = (
             occupancy.ravel(),
@@ -83,25 +87,26 @@ class Mixture:
 
     def add(self, corner: Corner, tolerance: float) -> bool:
         """Mix the corner in. False when that changes nothing."""
-        workspace, count = self.workspace, len(self.flows)
+        workspace, count = self.workspace, len(self.plans)
         if count == CORNERS:
             return False
         workspace.corners[count], workspace.shares[count] = corner.occupancy.ravel(), 0.0
-        self.flows.append(self.polytope.flow(self.polytope.follow(corner.plan)))
+        self.plans.append(self.polytope.hold(corner.plan))
         before = workspace.x.copy()
         kept = int(share_out(self.tangents.record, workspace, count + 1, 0.01 * tolerance, self.smoothings[0]))
         reraise()
-        self.flows = [self.flows[k] for k in workspace.order[:kept]]
+        self.plans = [self.plans[k] for k in workspace.order[:kept]]
         value = self.tangents.value(self.occupancy)
         if value < self.best.value:
-            self.best = Point(self._policy(), self.occupancy, value, np.nan, 0)
+            self.best = Point(self.best.policy, self.occupancy, value, np.nan, 0)
+            self.chosen = np.array(workspace.shares[:kept]), list(self.plans)
         return bool(np.abs(workspace.x - before).max() > 1e-15)
 
-    def _policy(self) -> Array:
-        total = sum(
-            (s * f for s, f in zip(self.workspace.shares, self.flows, strict=False)), np.zeros_like(self.flows[0])
-        )
-        return ratios(total, self.polytope.uniform)
+    def policy(self) -> Array:
+        """The policy of the best mixture."""
+        if self.chosen is None:
+            return self.best.policy
+        return self.polytope.mixed(*self.chosen)
 
     def sharpen(self) -> bool:
         """Smooth less, if that is possible."""

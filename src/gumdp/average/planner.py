@@ -12,7 +12,8 @@ from gumdp.average.rest_kernels import new_workspace, tighten
 from gumdp.errors import GumdpError, check_bool
 from gumdp.jit.callback import reraise
 from gumdp.models.tabular import Tabular
-from gumdp.policies.base import Planner, Policy, RulePlanner, Seeds
+from gumdp.policies.base import Planner, Policy, Seeds
+from gumdp.policies.rule import RulePlanner
 from gumdp.problem import Problem, check_problem
 from gumdp.results import Array, Decision, Solution
 
@@ -83,8 +84,10 @@ def tabulated(problem: Problem) -> Problem:
     from gumdp.models.learned import learn
 
     if not isinstance(problem, Problem) or isinstance(problem.model, Tabular):
-        check_problem("BestOnAverage", problem)
+        check_problem("BestOnAverage", problem, totals=True)
         return problem
+    if problem.counts is not None:  # whose amounts are those of the model's own states, not of cells
+        raise GumdpError(f"BestOnAverage needs a Tabular model where {problem.counts!r} count.")
     table = learn(problem.model, samples=SAMPLES, episode=problem.horizon)
     return Problem(table, problem.objective, problem.discount, problem.horizon, problem.episodes, name=problem.name)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sparse
@@ -27,6 +28,9 @@ DIRECT = 5_000  # states up to which linear equations are factorised
 SWEEPS = 100_000
 EPSILON = float(np.finfo(float).eps)
 NOTHING = 1e-8  # the mass of a state that solvers with tolerances leave where there should be none
+
+
+Plan = NDArray[Any]  # actions of each state, or their probabilities
 
 
 class Corner(NamedTuple):
@@ -106,13 +110,16 @@ class Stationary:
         soften(self.chain, self.discount, flat, self._worth, step, softened.reshape(-1), np.empty(self.shape[1]))
         return softened
 
-    def flow(self, policy: Array) -> Array:
-        """What of a policy mixes linearly: its occupancy."""
-        return self.occupancy(policy)
+    def hold(self, plan: Plan) -> Plan:
+        """What to keep of a policy [S, A], or of the plan [S] of a corner: its occupancy, which mixes linearly."""
+        return self.occupancy(plan if plan.ndim == 2 else _one_hot(plan, self.shape[1]))
 
-    def follow(self, plan: NDArray[np.int32]) -> Array:
-        """The policy that takes the actions of a plan."""
-        return _one_hot(plan, self.shape[1])
+    def mixed(self, shares: Array, plans: Sequence[Plan]) -> Array:
+        """The policy [S, A] whose occupancy is the mean of those that were held, weighted by their shares."""
+        total = np.zeros(self.shape)
+        for share, occupancy in zip(shares, plans, strict=True):
+            total += share * occupancy
+        return ratios(total, self.uniform)
 
     def _chain(self, policy: Array) -> sparse.csr_array:
         """The transition matrix [S, S] of a policy."""
@@ -168,18 +175,26 @@ class Truncated:
         soften_back(self.chain, self.weights, self.horizon, flat, step, softened, *self._scratch)
         return softened.reshape(policy.shape)
 
-    def flow(self, policy: Array) -> Array:
-        """What of a policy mixes linearly: the probability of each pair at each step, [H, S, A]."""
-        flow, mass = np.empty(policy.shape), self.model.start
-        forward = self.model.matrix.T.tocsr()
-        for t in range(self.horizon):
-            flow[t] = mass[:, None] * policy[t]
-            mass = forward @ flow[t].ravel()
-        return flow
+    def hold(self, plan: Plan) -> Plan:
+        """What to keep of a policy [H, S, A], or of the plan [H, S] of a corner: itself, which is small."""
+        return plan
 
-    def follow(self, plan: NDArray[np.int32]) -> Array:
-        """The policy that takes the actions of a plan."""
-        return _one_hot(plan.ravel(), self.shape[1]).reshape(self.horizon, *self.shape)
+    def mixed(self, shares: Array, plans: Sequence[Plan]) -> Array:
+        """The policy [H, S, A] whose occupancy is the mean of those that were held, weighted by their shares.
+
+        What mixes linearly is the probability of each pair at each step. Steps come one by one: all at once, and of
+        every plan, they may not fit into memory.
+        """
+        policy, forward, masses = self.uniform, self.model.matrix.T.tocsr(), [self.model.start] * len(plans)
+        for t in range(self.horizon):
+            total = np.zeros(self.shape)
+            for k, (share, plan) in enumerate(zip(shares, plans, strict=True)):
+                now = plan[t] if plan.ndim == 3 else _one_hot(plan[t], self.shape[1])
+                flow = masses[k][:, None] * now
+                total += share * flow
+                masses[k] = forward @ flow.ravel()
+            policy[t] = ratios(total, policy[t])
+        return policy
 
 
 def rounding(polytope: Truncated, largest: float) -> float:

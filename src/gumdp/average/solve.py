@@ -17,7 +17,7 @@ from gumdp.average.mirror import mirror_descent
 from gumdp.average.point import Point, Progress
 from gumdp.average.polytope import Stationary, Truncated
 from gumdp.average.tangents import Tangents
-from gumdp.errors import GumdpError, check_float, check_int, unknown
+from gumdp.errors import GumdpError, check_call, check_float, check_int, items, one_of, show
 from gumdp.objectives.base import Array
 from gumdp.objectives.tables import cost_table, match
 from gumdp.occupancy import check_policy
@@ -29,6 +29,7 @@ from gumdp.results import Solution
 METHODS = ("auto", "cvxpy", "mirror", "frank-wolfe")
 HORIZONS = ("infinite", "finite")
 LARGEST = 20_000  # variables up to which "auto" takes cvxpy
+STUCK = 1e-3  # relative gap that first-order methods leave only where there is a kink that nobody spoke of
 ENOUGH = 500  # iterations of mirror descent, where Frank–Wolfe can take over
 
 
@@ -68,6 +69,9 @@ def solve_infinite(
     (1.0565, True)
     """
     began = time.perf_counter()
+    check_call("solve_infinite: progress", progress)
+    if isinstance(problem, Problem) and problem.counts is not None:
+        problem = problem.over_pairs("solve_infinite")
     job = Job(problem, method, horizon, constraints, start, tolerance)
     limit = math.inf if time_limit is None else began + check_float("solve_infinite: time_limit", time_limit, 0.0)
     point, label = job.run(check_int("solve_infinite: iterations", iterations, 1), limit, progress)
@@ -82,6 +86,7 @@ def solve_infinite(
         planner=planner,
         iterations=point.iterations,
         seconds=time.perf_counter() - began,
+        maximised=problem.objective.maximises,
     )
 
 
@@ -99,14 +104,16 @@ class Job:
     ) -> None:
         model = check_problem("solve_infinite", problem)
         self.problem = problem
-        if method not in METHODS:
-            raise unknown("method of solve_infinite", method, METHODS)
-        horizon = horizon or ("infinite" if problem.discount < 1.0 else "finite")
-        if horizon not in HORIZONS:
-            raise unknown("horizon of solve_infinite", horizon, HORIZONS)
+        one_of("method of solve_infinite", method, METHODS)
+        if horizon is None:
+            horizon = "infinite" if problem.discount < 1.0 else "finite"
+        one_of("horizon of solve_infinite", horizon, HORIZONS)
         self.polytope: Any = (Stationary if horizon == "infinite" else Truncated)(problem)
         self.tangents = Tangents(problem.objective, model.shape)
-        self.constraints = [_constraint(k, pair, model.shape) for k, pair in enumerate(constraints)]
+        pairs = items(constraints)
+        if pairs is None:
+            raise GumdpError(f"solve_infinite: constraints must be a list of (costs, limit), not {show(constraints)}.")
+        self.constraints = [_constraint(k, pair, model.shape) for k, pair in enumerate(pairs)]
         self.method = self._choose(method)
         size = model.shape[0] * model.shape[1]
         self.tolerance = (1e-7 if size <= LARGEST else 1e-3) if tolerance is None else tolerance
@@ -171,9 +178,8 @@ class Job:
             point = point._replace(iterations=done + point.iterations)
             names.append(name)
         assert point is not None
-        if self.tangents.kinked and self._small and point.gap > self.tolerance:
-            point = Certifier(self.tangents, self.polytope).cut(point, self.tolerance)
-            names.append("cutting planes")
+        if self._small and (better := self._cut(point, Certifier(self.tangents, self.polytope))) is not None:
+            return better, ", then ".join([*names, "cutting planes"])
         return point, ", then ".join(names)
 
     @property
@@ -193,7 +199,24 @@ class Job:
             better = mirror_descent(
                 self.tangents, self.polytope, made.policy, tolerance=self.tolerance, iterations=50, deadline=deadline
             )
-            return better if better.gap < gap and better.value <= point.value + self.tolerance else point
+            if better.gap < gap and better.value <= point.value + self.tolerance:
+                point = better
+        point = self._cut(point, certifier) or point
+        if point.gap <= self.tolerance or self.constraints or not self.tangents.kinked:
+            return point
+        # Kinks and curves together: the tangents on a way to the optimum tell more than those at it.
+        other = frank_wolfe(
+            self.tangents, self.polytope, point.policy, tolerance=self.tolerance, iterations=ENOUGH, deadline=deadline
+        )
+        bound = max(point.value - point.gap, other.value - other.gap)
+        best = min(point, other, key=lambda each: each.value)
+        return best._replace(gap=max(0.0, best.value - bound))
+
+    def _cut(self, point: Point, certifier: Certifier) -> Point | None:
+        """A better point by cutting planes, where a kink keeps other methods away from the optimum."""
+        kinked = self.tangents.kinked or bool(self.constraints)
+        if point.gap <= (self.tolerance if kinked else STUCK * (1.0 + abs(point.value))):
+            return None
         return certifier.cut(point, self.tolerance)
 
     def status(self, point: Point) -> str:

@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from gumdp.bounds.decomposition import ITERATIONS, Decomposition, TooLarge, tighten
-from gumdp.bounds.decomposition_tree import ValueFunction, ValueTree, warm
-from gumdp.bounds.distinct import distinct_bound, reachable
+from gumdp.bounds.decomposition_tree import AT_ONCE, BELOW, STEPS, RefinedTree, ValueFunction, ValueTree, warm
 from gumdp.bounds.history_tree import JensenTree
+from gumdp.bounds.methods import AVERAGES, CONVEX, METHODS, check_level, chosen, obstacle
+from gumdp.bounds.paths import PathBound, Starts
 from gumdp.bounds.relaxation import PILOT, ROUNDS, applies, clairvoyant_bound
 from gumdp.bounds.separable import NotSeparable
-from gumdp.errors import GumdpError, check_float, check_int, unknown
+from gumdp.bounds.statistics import NotFew
+from gumdp.bounds.totals import TotalsBound
+from gumdp.bounds.worlds import METHODS as QUICK
+from gumdp.bounds.worlds import bound_of_worlds
+from gumdp.distinct import distinct_bound, reachable
+from gumdp.errors import GumdpError, check_call, check_float, check_int
+from gumdp.jit.compiling import clock
+from gumdp.models.belief import Belief
+from gumdp.models.candidates import OneOf
 from gumdp.models.tabular import Tabular
-from gumdp.objectives.base import Objective, Shape
 from gumdp.problem import Problem
 from gumdp.results import Bound
 
-METHODS = ("range", "distinct", "jensen", "clairvoyant", "jensen-tree", "decomposition")
-CONVEX = METHODS[2:5]  # those that rest on Jensen's inequality
-ROOT, SHARE, FIRST = (
-    0.4,
-    0.1,
-    0.3,
-)  # of the time: for Jensen's bound; of the rest: for the clairvoyant, and then the tree
+PASS, APART = 3e-8, 8e-6  # seconds: of a pass over the table by pair and step; of taking an objective apart by pair
+ROOT, SHARE, FIRST = 0.4, 0.1, 0.15  # of the time: for Jensen's bound; of the rest: for the clairvoyant, then the tree
 SAMPLES = 20_000
 CLIMB = 0.75  # of the decomposition's time, for its prices; the rest is for a tree of histories
+PART = 0.25  # of the time that is left, for the first two histories that get prices of their own; else they get none
+TOTALS = 0.7  # of the time that is left, for a grid of totals
 HISTORIES = 20  # of the tree, for each of which the decomposition may climb one step, where they are limited
+POINTS = 200  # of a grid of totals for each of them, then
 
 
 def lower_bound(
@@ -44,6 +50,9 @@ def lower_bound(
 ) -> Bound:
     """The best of several lower bounds on the value of every policy, history-dependent or not.
 
+    Totals (``counts=Features(…)``) are taken as what occupancies add up to; where they depend on the next state, states
+    remember what the step to them added, unless there are too many: then only bounds that look at averages apply.
+
     Args:
         methods: which ones to try, by default all that apply:
 
@@ -55,7 +64,11 @@ def lower_bound(
             - ``"jensen-tree"``: Jensen's bound below the first steps of each history, best first. Where the objective
               is a sum over the pairs (an entropy, imitation) it also counts that no step is split between pairs;
             - ``"decomposition"``: for sums over pairs, states or other linear statistics, convex or not: each of them
-              at its best alone, with prices that make them agree as far as prices can. For tabular models.
+              at its best alone, with prices that make them agree as far as prices can. For tabular models;
+            - ``"totals"``: for the largest of three costs, and for other functions of one or two linear statistics,
+              convex or not: dynamic programming over the running totals. For tabular models;
+            - ``"paths"``: for simulators in which only the start is left to chance, and convex sums over pairs or
+              states: the first steps of the best paths from each piece of the start, and a bound of what follows.
         time_limit: seconds for all of them, compiling not counted. What would take longer is left out.
         nodes: histories in the tree at most; if they and not the time run out, the bound is the same each time.
             (The decomposition makes one step for every 20 of them.)
@@ -66,59 +79,78 @@ def lower_bound(
     rounding is allowed for: nothing rests on a solver's tolerance. ``bound.parts`` lists all that were tried, and
     ``bound.skipped`` says why the others were not.
 
+    Where the model is a ``Belief``: the mean over worlds of the bound for each, which holds for who is told the world
+    before the trial, and so for everybody. Worlds are drawn until the time is over, unless they are a few candidates.
+
     >>> import gumdp
     >>> bound = gumdp.lower_bound(gumdp.zoo.load("m1-entropy"), nodes=1000)
     >>> bound.method, bool(0.0058 < bound.value < 0.0070)
     ('jensen-tree', True)
     """
-    names = _chosen(problem, methods)
+    if isinstance(problem, Problem) and isinstance(problem.model, Belief):
+        return _over_worlds(problem, methods, time_limit, nodes, level, seed)
+    problem, why = _of_occupancies(problem)
+    names = chosen(problem, methods)
+    check_call("lower_bound: progress", progress)
     search = Search(problem, check_float("lower_bound: time_limit", time_limit, 0.0), level, seed, nodes)
-    parts: dict[str, Bound] = {}
-    for bound in search.run(names):
-        if bound.method not in parts or bound.value >= parts[bound.method].value:
-            parts[bound.method] = bound
-            if progress:
-                progress(bound)
+    if why:
+        names = [name for name in names if name in AVERAGES]
+        search.skipped |= {name: why for name in METHODS if name not in AVERAGES}
+    parts = _best_of_each(search.run(names), progress)
     skipped = tuple((name, why) for name, why in search.skipped.items() if name not in parts)
     if not parts:
-        raise GumdpError(
-            f"lower_bound: nothing is known about {problem.objective!r}: "
-            + "; ".join(f"{name}: {why}" for name, why in skipped)
-            + ". If you know more, say Function(f, bounds=(low, high)) or Function(f, gradient=…, convex=True)."
-        )
+        raise _nothing_known(problem, skipped)
     best = max(parts.values(), key=lambda bound: (bound.value, bound.level))
     return replace(best, seconds=search.seconds, parts=tuple(parts.values()), skipped=skipped, values=search.values)
 
 
-def _chosen(problem: Problem, methods: Sequence[str] | str | None) -> list[str]:
-    if not isinstance(problem, Problem):
-        raise GumdpError(f"lower_bound: problem must be a gumdp.Problem, not {type(problem).__name__}.")
-    if methods is None:
-        return list(METHODS)
-    names = [methods] if isinstance(methods, str) else list(methods)
-    for name in names:
-        if name not in METHODS:
-            raise unknown("method of lower_bound", name, METHODS)
-        if why := obstacle(problem, name):
-            raise GumdpError(f"lower_bound: the method {name} {why}; leave it out, and the others are tried.")
-    return names
+def _best_of_each(bounds: Iterable[Bound], progress: Callable[[Bound], None] | None) -> dict[str, Bound]:
+    """The best bound of each method, by its name; ``progress`` hears of each that is better than the one before."""
+    parts: dict[str, Bound] = {}
+    for bound in bounds:
+        if bound.method not in parts or bound.value >= parts[bound.method].value:
+            parts[bound.method] = bound
+            if progress:
+                progress(bound)
+    return parts
 
 
-def obstacle(problem: Problem, name: str) -> str | None:
-    """Why a method can't be applied to a problem, as far as that is known at once."""
-    if name in METHODS[2:] and not isinstance(problem.model, Tabular):
-        return "needs a tabular model"
-    if name in CONVEX and not problem.objective.convex:
-        return f"needs a convex objective, and {bent(problem.objective, problem.shape)!r} is not known to be convex"
-    return None
+def _nothing_known(problem: Problem, skipped: Sequence[tuple[str, str]]) -> GumdpError:
+    reasons = {why: ", ".join(name for name, other in skipped if other == why) for _, why in skipped}
+    return GumdpError(
+        f"lower_bound: no method applies to {problem.objective!r}. If you know more about it, say "
+        "Function(f, bounds=(low, high)) or Function(f, gradient=…, convex=True). The methods: "
+        + "; ".join(f"{names}: {why}" for why, names in reasons.items())
+        + "."
+    )
 
 
-def bent(f: Objective, shape: Shape) -> Objective:
-    """The part of an objective for whose sake it is not known to be convex."""
-    if f.exponential is not None:
-        return bent(f.exponential[1], shape)
-    parts = [part for _, part in (f.parts(shape) or (0.0, ()))[1] if not part.convex]
-    return bent(parts[0], shape) if parts else f
+def _over_worlds(
+    problem: Problem, methods: Sequence[str] | str | None, time_limit: float, nodes: int | None, level: float, seed: int
+) -> Bound:
+    limit, sure = check_float("lower_bound: time_limit", time_limit, 0.0), check_level(level)
+    belief = problem.model
+    if methods is None and isinstance(belief, Belief) and not isinstance(belief, OneOf):
+        likely = problem.replace(model=belief.mean)
+        methods = [name for name in QUICK if obstacle(likely, name) is None]
+
+    def each(table: Tabular, seconds: float, within: float) -> Bound:
+        return lower_bound(
+            problem.replace(model=table), methods, time_limit=seconds, nodes=nodes, level=within, seed=seed
+        )
+
+    return bound_of_worlds(problem, each, limit, sure, check_int("lower_bound: seed", seed, 0))
+
+
+def _of_occupancies(problem: Problem) -> tuple[Problem, str]:
+    """The problem as one of occupancies, and why only averages of it are the same, if that is so."""
+    if not isinstance(problem, Problem) or problem.counts is None:
+        return problem, ""
+    averages = problem.over_pairs("lower_bound")
+    try:
+        return problem.in_pairs("lower_bound")[0], ""
+    except GumdpError as error:
+        return averages, str(error).removeprefix("lower_bound: ").rstrip(".")
 
 
 class Search:
@@ -126,21 +158,24 @@ class Search:
 
     def __init__(self, problem: Problem, time_limit: float, level: float, seed: int, nodes: int | None) -> None:
         self.problem, self.time_limit = problem, time_limit
-        self.level = check_float("lower_bound: level", level, 0.0, 1.0)
-        if not 0.0 < self.level < 1.0:
-            raise GumdpError(f"lower_bound: level must be between 0 and 1, not {self.level:g}.")
+        self.level = check_level(level)
         self.seed = check_int("lower_bound: seed", seed, 0)
         self.nodes = None if nodes is None else check_int("lower_bound: nodes", nodes, 1)
         self.skipped: dict[str, str] = {}
         self.left = time_limit  # what was not spent yet, compiling not counted
         self.tree: JensenTree | None = None
-        self.values: ValueFunction | None = None
-        self.began = time.perf_counter()
+        self.values: ValueFunction | Starts | None = None
+        self.began = clock.whole()
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of a state and an action there are."""
+        return self.problem.shape[0] * self.problem.shape[1]
 
     @property
     def seconds(self) -> float:
-        """The time since the search began."""
-        return time.perf_counter() - self.began
+        """The time since the search began, compiling not counted."""
+        return clock.whole() - self.began
 
     def run(self, names: list[str]) -> Iterator[Bound]:
         """Bounds as they come; a later one of the same method is better."""
@@ -158,12 +193,16 @@ class Search:
             yield Bound(value, "distinct", _spread(self.problem.steps, pairs), 1.0, self.seconds)
         elif "distinct" in names:
             self.skipped["distinct"] = "is for entropies, and for what is made of them and of parts with known bounds"
-        if {*CONVEX, "decomposition"} & set(names) and self.problem.objective.convex:
+        if {*CONVEX, "decomposition", "totals"} & set(names) and self.problem.objective.convex:
             yield from self._jensen(names)
+        if "totals" in names:
+            yield from self._totals(TOTALS * self.left if len(names) > 1 else self.left)
         if "decomposition" in names:
             yield from self._decomposition(self.left)
         if "jensen-tree" in names and self.tree is not None:
             yield from self._tree(self.tree, self.left)
+        if "paths" in names:
+            yield from self._paths(self.left)
 
     def _spend(self, began: float, most: float) -> None:
         """Count the time since ``began``, but no more of it than ``most``: the rest was compiling."""
@@ -171,6 +210,10 @@ class Search:
 
     def _jensen(self, names: list[str]) -> Iterator[Bound]:
         began, share = time.perf_counter(), ROOT * self.time_limit
+        if (one := PASS * self.pairs * self.problem.steps) > self.time_limit:
+            why = f"one pass over the table would take about {one:.2g} s; a larger time_limit allows it"
+            self.skipped |= dict.fromkeys((name for name in names if name in CONVEX), why)
+            return
         try:
             self.tree = tree = JensenTree(self.problem, seconds=share)
         except GumdpError as error:  # no gradient, for instance
@@ -198,13 +241,17 @@ class Search:
                 self.skipped["clairvoyant"] = f"there was no time for {PILOT} samples"
                 return
             reached = f"reaches {sampled.mean:.6g} on average ({sampled.samples:,} samples)"
-            yield Bound(sampled.value, "clairvoyant", f"who knew chance in advance {reached}", self.level, self.seconds)
+            yield Bound(
+                sampled.value, "clairvoyant", f"an oracle that knows all outcomes {reached}", self.level, self.seconds
+            )
 
     def _tree(self, tree: JensenTree, seconds: float) -> Iterator[Bound]:
         began, told = time.perf_counter(), tree.nodes
         one = tree.leaf_seconds * tree.widest
         if tree.nodes == 1 and one > seconds:
             self.skipped["jensen-tree"] = f"to look one step ahead would take about {one:.2g} s"
+            if tree.bound > tree.plain:
+                yield Bound(tree.bound, "jensen-tree", "Jensen's bound, no step being split", 1.0, self.seconds)
             return
         if tree.nodes == 1:
             next(tree.grow(self.nodes), None)  # after which all is compiled
@@ -225,6 +272,9 @@ class Search:
         tree = self.tree
         if tree is not None and tree.complete:
             self.skipped["decomposition"] = "the optimum is known already"
+            return
+        if (one := APART * self.pairs) > seconds:
+            self.skipped["decomposition"] = f"to take the objective apart would take about {one:.2g} s"
             return
         warm()
         began = time.perf_counter()
@@ -249,14 +299,63 @@ class Search:
         values = ValueFunction(made, deadline)
         if not values.ready:
             return
-        self.values, told = values, time.perf_counter()
-        tree = ValueTree(values, self.nodes)
-        for value in tree.grow(deadline):
+        self.values, tree = values, ValueTree(values, self.nodes)
+        yield from self._risen(tree, tree.grow(deadline, BELOW), best)
+        best = max(best, tree.bound)
+        if self.tree is not None and best < self.tree.bound:
+            return  # which makes better use of the time
+        if self.nodes is None:
+            refine = AT_ONCE * STEPS * made.pace < PART * (deadline - time.perf_counter())
+        else:
+            refine = self.nodes > (1 + AT_ONCE) * BELOW
+        rest = RefinedTree(tree) if refine else tree
+        yield from self._risen(rest, rest.grow(deadline, self.nodes), best)
+
+    def _risen(self, tree: ValueTree | RefinedTree, values: Iterable[float], best: float) -> Iterator[Bound]:
+        told = time.perf_counter()
+        for value in values:
             if value > best and time.perf_counter() - told > 1.0:
-                told = time.perf_counter()
+                told, best = time.perf_counter(), value
                 yield Bound(value, "decomposition", tree.reason, 1.0, self.seconds)
         if tree.bound > best:
             yield Bound(tree.bound, "decomposition", tree.reason, 1.0, self.seconds)
+
+    def _totals(self, seconds: float) -> Iterator[Bound]:
+        tree = self.tree
+        if tree is not None and tree.complete:
+            self.skipped["totals"] = "the optimum is known already"
+            return
+        try:
+            made = TotalsBound(self.problem, None if tree is None else tree.point)
+        except NotFew as error:
+            self.skipped["totals"] = str(error)
+            return
+        made.warm()
+        began = time.perf_counter()
+        for value in made.grow(began + seconds, np.inf if self.nodes is None else float(POINTS * self.nodes)):
+            yield Bound(value, "totals", made.reason, 1.0, self.seconds)
+        self._spend(began, seconds)
+        if made.points == 0:
+            self.skipped["totals"] = "even a coarse grid would take longer than its share of the time"
+
+    def _paths(self, seconds: float) -> Iterator[Bound]:
+        laid = clock.whole()
+        try:
+            made = PathBound(self.problem, seconds, self.level, self.seed)
+        except (NotSeparable, TooLarge) as error:
+            self.skipped["paths"] = str(error)
+            return
+        next(made.grow(most=1), None)  # after which all is compiled
+        began = told = time.perf_counter()
+        if self.nodes is None:  # boxes take their time, too
+            seconds = max(0.0, seconds - (clock.whole() - laid))
+        for value in made.grow(began + seconds, self.nodes):
+            if time.perf_counter() - told > max(1.0, 0.5 * (told - began)):
+                told = time.perf_counter()
+                yield Bound(value, "paths", made.reason, made.level, self.seconds)
+        self._spend(began, seconds)
+        self.values = made.fortune()
+        yield Bound(made.value, "paths", made.reason, made.level, self.seconds)
 
 
 def _spread(steps: int, pairs: int) -> str:

@@ -21,6 +21,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -28,9 +29,10 @@ from numpy.typing import NDArray
 
 from gumdp.average.polytope import EPSILON, Truncated
 from gumdp.bounds.decomposition_kernels import Cells, Run, Scratch, ascend, look_back, look_forth
-from gumdp.bounds.distinct import visitable
 from gumdp.bounds.separable import Separable
+from gumdp.distinct import visitable
 from gumdp.models.chain import chain_of
+from gumdp.models.tabular import Tabular
 from gumdp.objectives.base import Array
 from gumdp.problem import Problem, check_problem
 
@@ -65,21 +67,26 @@ class Decomposition:
     """A lower bound that rises as its multipliers are improved.
 
     ``at`` [S, A] is a mean occupancy to begin with, best the one where f is least; ``slope`` [S·A], a gradient there.
+    With ``merge``, the pairs of a state that nobody leaves count as one: a better bound, but no advice there.
     """
 
-    def __init__(self, problem: Problem, at: Array | None = None, slope: Array | None = None) -> None:
+    def __init__(
+        self, problem: Problem, at: Array | None = None, slope: Array | None = None, merge: bool = True
+    ) -> None:
         self.model, self.problem = check_problem("decomposition", problem), problem
         if at is None:
             polytope = Truncated(problem)
             at = polytope.occupancy(polytope.uniform)
-        self.sum = Separable(problem.objective, problem.shape, at, visitable(problem))
+        self.last = final(self.model)
+        self.sum = Separable(problem.objective, problem.shape, at, visitable(problem), self.last if merge else None)
         weights = problem.weights
         self.even = bool(np.ptp(weights) < 1e-12 * weights[0])
         opens = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
         block, short = _blocks(weights, opens, self._most_blocks())
-        self.run = Run(chain_of(self.model), weights, problem.horizon, opens, block, problem.steps)
+        self.run = Run(chain_of(self.model), weights, problem.horizon, opens, block, problem.steps, 0, -1)
+        self.begin, self.past = np.zeros(self.sum.count), 0.0  # what there is of each statistic already, and its cost
         self.short = self.run._replace(steps=short)
-        self.iterations = 0
+        self.iterations, self.pace = 0, np.inf  # seconds of a step, on average
         self.workers = min(os.cpu_count() or 1, self.sum.count)
         self._begin(self.sum.steepness if slope is None else self.sum.matched(slope))
 
@@ -100,10 +107,19 @@ class Decomposition:
         self.lam = np.tile(pull / len(rows), (len(rows), blocks, 1))  # [N, blocks, S·A]
         for i, row in enumerate(rows):
             self.lam[i][:, row.where] -= slopes[i] * row.amounts
-        self.best = self.lam
+        self.best = self.lam.copy()
         self.spread = max(float(np.ptp(sizes)), 1e-3)
         self._moments = (np.zeros_like(self.lam), np.zeros_like(self.lam)) if len(rows) > 1 else ()
         self._flow = np.zeros_like(self.lam)
+
+    def below(self, state: int, occupancy: Array, step: int) -> Decomposition:
+        """The same for what follows a history, beginning with the best multipliers so far."""
+        node, flat = copy(self), occupancy.ravel()
+        node.begin, node.past = np.array([row.of(flat) for row in self.sum.rows]), float(self.sum.costs @ flat)
+        node.run = self.run._replace(first=step, origin=state)
+        node.short = node.run._replace(steps=max(step + 1, self.short.steps))
+        node.best = self.best.copy()  # an ascent needs the rest only while it lasts
+        return node
 
     @property
     def reason(self) -> str:
@@ -147,9 +163,15 @@ class Decomposition:
 
     def cells(self, wanted: int) -> Cells:
         """The statistics on such grids."""
-        return self.sum.cells(1.0 / (wanted - 1), self.run.steps, self._exact(wanted))
+        rest = float(self.run.open[self.run.first])
+        return self.sum.cells(1.0 / (wanted - 1), self.run.steps, self._exact(wanted), self.begin, rest)
 
     # --- the bound ---
+
+    @property
+    def known(self) -> float:
+        """What is known already of the cost."""
+        return self.sum.constant + self.past
 
     def bound(self, points: int = FINE, deadline: float = np.inf) -> float | None:
         """The bound of the best multipliers so far, rounding allowed for; None if there is no time for it."""
@@ -162,8 +184,8 @@ class Decomposition:
         if not self.each(look, self.sizes(points), 0, deadline):
             return None
         left, largest = self.leftover()
-        total = self.sum.constant + left + float(found[:, 0].sum())
-        sizes = abs(self.sum.constant) + largest + float(found[:, 1].sum())
+        total = self.known + left + float(found[:, 0].sum())
+        sizes = abs(self.known) + largest + float(found[:, 1].sum())
         return total - self.slack() * sizes
 
     def slack(self) -> float:
@@ -174,20 +196,20 @@ class Decomposition:
         lengths = np.diff(self.model.offsets)
         sums = np.add.reduceat(self.model.probabilities, self.model.offsets[:-1][lengths > 0])
         row = EPSILON * (int(lengths.max()) + 64) + float(np.abs(sums - 1.0).max())
-        return 2.0 * self.run.steps * row + EPSILON * (self.model.start_states.size + self.sum.count)
+        return 2.0 * self.run.steps * row + EPSILON * (self.model.start_states.size + 4 * self.sum.count)
 
     def leftover(self) -> tuple[float, float]:
         """(the least mean of Σ w_t·(c - Σ_i λ^i) over policies, the largest number met): 0, but for rounding."""
         rest = self.sum.costs - self.best.sum(axis=0)  # [blocks, S·A]
         allowed = np.diff(self.model.offsets) > 0
         ahead, largest = np.zeros(self.problem.shape[0]), 0.0
-        for t in range(self.run.steps - 1, -1, -1):
+        for t in range(self.run.steps - 1, self.run.first - 1, -1):
             q = self.run.weights[t] * rest[self.run.block[t]] + self.model.matrix @ ahead
             ahead = np.where(allowed, q, np.inf).reshape(self.problem.shape).min(axis=1)
             largest = max(largest, float(np.abs(ahead).max()))
-            if t % self.run.horizon == 0:
+            if t % self.run.horizon == 0 and t > self.run.first:
                 ahead = np.full(ahead.size, float(self.model.start @ ahead))
-        return float(ahead[0]), largest
+        return float(ahead[self.run.origin] if self.run.origin >= 0 else self.model.start @ ahead), largest
 
     def each(self, look: Callable[[int, Scratch], None], sizes: list[int], steps: int, deadline: float) -> bool:
         """Whether there was time to look at every cell; the cores share them."""
@@ -207,7 +229,9 @@ class Decomposition:
 
     # --- the ascent ---
 
-    def climb(self, deadline: float = np.inf, iterations: int = ITERATIONS, points: int = 0) -> Iterator[float]:
+    def climb(
+        self, deadline: float = np.inf, iterations: int = ITERATIONS, points: int = 0, rate: float = RATE
+    ) -> Iterator[float]:
         """Improve the multipliers; yield a rough value of the bound after each step.
 
         The steps shrink to nothing as iterations or time run out. With the same iterations, if time does not run out,
@@ -216,10 +240,10 @@ class Decomposition:
         if self.sum.count < 2:
             return
         began, best, rough = time.perf_counter(), -np.inf, np.zeros(self.sum.count)
-        if self.best is self.lam:
-            self.best = self.lam.copy()
         self.lam[:] = self.best
         self._flow[:] = 0.0
+        for moment in self._moments[:1]:
+            moment[:] = 0.0  # what is kept is how much flows vary
         size, width = self.lam[0].size, self.lam.shape[2]
         mean = np.zeros(size)
         flat = [array.reshape(self.sum.count, size) for array in (self.lam, self._flow, *self._moments)]
@@ -235,12 +259,13 @@ class Decomposition:
             ):
                 break
             self.iterations += 1
-            value = self.sum.constant + float(rough.sum())
+            value = self.known + float(rough.sum())
             if value > best:
                 best = value
                 self.best[:] = self.lam
-            corrections = tuple(1.0 - fade ** (k + 1) for fade in FADES)
-            ascend(*flat, width, RATE * self.spread * (1.0 - gone), FADES, corrections, mean)
+            corrections = 1.0 - FADES[0] ** (k + 1), 1.0 - FADES[1] ** self.iterations
+            ascend(*flat, width, rate * self.spread * (1.0 - gone), FADES, corrections, mean)
+            self.pace = (time.perf_counter() - began) / (k + 1)
             yield value
         self.lam[:] = self.best
 
@@ -249,7 +274,7 @@ class Decomposition:
         additions = self.sum.count * self.short.steps * int(self.model.successors.size)
         close = points or int(np.clip(BUSY / additions, COARSE, MIDDLE))
         stages = [Stage(self.short, self.sizes(close, self.short.steps), self.cells(close))]
-        if close == COARSE and not points:
+        if close == COARSE and not points and self.run.origin < 0:
             steps = max(1, int(np.count_nonzero(self.run.open[:-1] > ROUGH_OPEN)))
             brief = self.run._replace(steps=min(steps, self.short.steps))
             stages.insert(0, Stage(brief, self.sizes(ROUGH, steps), self.cells(ROUGH)))
@@ -261,6 +286,15 @@ class Decomposition:
             look_forth(stage.run, stage.cells, i, work, self._flow[i])
 
         return look
+
+
+def final(model: Tabular) -> NDArray[np.bool_]:
+    """Which states nobody leaves, [S]."""
+    states, actions = model.shape
+    rows = np.repeat(np.arange(states * actions), np.diff(model.offsets))
+    last = np.ones(states, bool)
+    last[rows[model.successors != rows // actions] // actions] = False
+    return last
 
 
 def tighten(made: Decomposition, deadline: float, iterations: int = ITERATIONS) -> Iterator[float]:
@@ -280,8 +314,9 @@ def tighten(made: Decomposition, deadline: float, iterations: int = ITERATIONS) 
             told = now
             if (value := made.bound(COARSE, deadline)) is not None:
                 yield value
-    if (value := made.bound(points, deadline + each)) is not None:
-        yield value
+    for size in dict.fromkeys((COARSE, points)):  # the ascent must not be in vain because a fine grid takes too long
+        if (value := made.bound(size, np.inf if size == COARSE else deadline + each)) is not None:
+            yield value
 
 
 def _blocks(weights: Array, opens: Array, most: int) -> tuple[NDArray[np.int32], int]:

@@ -34,6 +34,7 @@ class Cells(NamedTuple):
     bent: Any  # bool [N]: whether points lie closer together near the first: x = low + span·(j/(n-1))²
     after: Any  # float64 [N]: φ is nowhere less steep beyond the last point,
     before: Any  # float64 [N]: nor steeper below the first one
+    begin: Any  # float64 [N]: the share before the first step that is looked at
 
 
 class Run(NamedTuple):
@@ -44,7 +45,9 @@ class Run(NamedTuple):
     horizon: int
     open: Any  # float64 [T + 1]: the weight of the steps from there on
     block: Any  # int32 [T]: whose multipliers a step has
-    steps: int  # how many are looked at
+    steps: int  # those from here on are not looked at,
+    first: int  # nor those before this one,
+    origin: int  # at which the state is this one; -1 where it is still to be drawn
 
 
 class Scratch(NamedTuple):
@@ -199,7 +202,7 @@ def least_of(run, cells, i, lam, t, s, work, keep, last_v):
 
 @kernel
 def look_back(run, cells, i, lam, work, keep, table):
-    """(the least expected λ-costs and φ of cell ``i``, before the start is drawn; the largest number met).
+    """(the least expected λ-costs and φ of cell ``i`` from where the run begins on; the largest number met).
 
     ``lam`` [blocks, S·A] are the cell's multipliers per unit of weight. With ``keep`` the choices are kept for
     ``look_forth``. ``table`` [K, S, n] gets the values of the first K steps.
@@ -214,14 +217,14 @@ def look_back(run, cells, i, lam, work, keep, table):
         for b in range(size):
             work.ahead[s * size + b] = phi(cells, i, work.x[b])
     largest = 0.0
-    for t in range(run.steps - 1, -1, -1):
+    for t in range(run.steps - 1, run.first - 1, -1):
         last_v = 0.0
         for s in range(states):
             last_v = least_of(run, cells, i, lam, t, s, work, keep, last_v)
-        if t < table.shape[0]:
+        if t - run.first < table.shape[0]:
             for s in range(states):
                 for b in range(size):
-                    table[t, s, b] = work.now[s * size + b]
+                    table[t - run.first, s, b] = work.now[s * size + b]
         if t % run.horizon == 0:
             begin_again(chain, states, size, work.now, work.ahead)
         else:
@@ -231,7 +234,10 @@ def look_back(run, cells, i, lam, work, keep, table):
                 b += u64(1)
         for b in range(work.now.size):
             largest = max(largest, abs(work.now[b]))
-    j, share, loss = place(cells, i, work.x, work.own, 0.0, 1.0)
+    j, share, loss = place(cells, i, work.x, work.own, cells.begin[i], run.open[run.first])
+    if run.origin >= 0:
+        at = run.origin * size + j
+        return (1.0 - share) * work.now[at] + share * work.now[at + 1] - loss, largest
     return (1.0 - share) * work.ahead[j] + share * work.ahead[j + 1] - loss, largest
 
 
@@ -249,10 +255,14 @@ def look_forth(run, cells, i, work, flow):
     states = work.now.size // size
     mass, after = work.now, work.ahead
     mass[:] = 0.0
-    j, share, _ = place(cells, i, work.x, work.own, 0.0, 1.0)
-    put(chain, mass, size, j, 1.0 - share)
-    put(chain, mass, size, j + 1, share)
-    for t in range(run.steps):
+    j, share, _ = place(cells, i, work.x, work.own, cells.begin[i], run.open[run.first])
+    if run.origin >= 0:
+        mass[run.origin * size + j] = 1.0 - share
+        mass[run.origin * size + j + 1] = share
+    else:
+        put(chain, mass, size, j, 1.0 - share)
+        put(chain, mass, size, j + 1, share)
+    for t in range(run.first, run.steps):
         w, k, last_v = run.weights[t], run.block[t], 0.0
         fresh = (t + 1) % run.horizon == 0
         after[:] = 0.0

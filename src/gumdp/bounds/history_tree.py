@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 
@@ -13,9 +14,9 @@ from gumdp.average.mirror import mirror_descent
 from gumdp.average.polytope import EPSILON, Truncated
 from gumdp.average.rest import ConvexSetup
 from gumdp.average.rest_kernels import new_workspace
-from gumdp.bounds.distinct import reachable
 from gumdp.bounds.history_tree_kernels import Rules, add, bound_leaf, enlarged, grow, new_history_tree
 from gumdp.bounds.unsplit import Lifted, unsplit
+from gumdp.distinct import reachable
 from gumdp.jit.callback import reraise
 from gumdp.problem import Problem
 
@@ -25,6 +26,7 @@ LARGE = 1000
 BENT, LIFTS, FIRST = 2, 5, 400  # tangents tried where they are bent, steps of the ascent then, and at the root
 SMALL = 5000  # variables of a linear programme that is worth solving for the root's sake
 WORTHWHILE = 2e-3  # what the root must gain by bending, relative to how much the objective varies
+STEPS = 300  # of the solver that finds the root's tangent
 ADDITION = 4e-9  # seconds that dynamic programming takes for one transition, roughly
 PATIENCE = 0.1  # seconds after which a growing tree looks up from its work
 
@@ -39,13 +41,12 @@ class JensenTree:
         self.tools, self.seconds = ConvexSetup(name, problem), seconds
         self.problem, cells = problem, problem.shape[0] * problem.shape[1]
         chain = self.tools.task.chain
-        self.sweep = (
-            ADDITION * problem.steps * int(chain.successors.size)
-        )  # seconds for one pass of dynamic programming
+        self.sweep = ADDITION * problem.steps * int(chain.successors.size)  # seconds for a pass of dynamic programming
         children = np.diff(chain.offsets).reshape(problem.shape).sum(axis=1).max()
-        self.widest = int(max(children, problem.shape[1] * chain.start_states.size))
+        begins = chain.start_states.size * (problem.shape[1] if problem.episodes > 1 else 1)  # where an episode begins
+        self.widest = int(max(children, begins))
         self.most = max(2 * self.widest, MEMORY // (8 * cells + 64))  # nodes
-        self.tree = new_history_tree(min(self.most, 4 * self.widest + 64), cells)
+        self.tree = new_history_tree(1, cells)  # a node is as large as the table: room comes with growth
         self.workspace = new_workspace(problem.shape, problem.steps)
         self.tolerance = 1e-7 * self.tools.scale
         self.rounds = ROUNDS if cells <= LARGE else FEWER
@@ -58,8 +59,8 @@ class JensenTree:
         tools, polytope = self.tools, Truncated(self.problem)
         search = frank_wolfe if tools.tangents.kinked else mirror_descent
         point = search(
-            tools.tangents, polytope, polytope.uniform, tolerance=1e-7 * tools.scale, iterations=300,
-            deadline=time.perf_counter() + min(10.0, 0.5 * self.seconds),
+            tools.tangents, polytope, polytope.uniform, tolerance=1e-7 * tools.scale,
+            iterations=self._affordable(STEPS, self.sweep), deadline=math.inf,
         )  # fmt: skip
         tools.settle(point.policy)
         self.point = point.occupancy  # where f is least among the mean occupancies, nearly

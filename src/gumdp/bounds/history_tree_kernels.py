@@ -24,6 +24,7 @@ class HistoryTree(NamedTuple):
     action: Any  # int32 [nodes]: the action before the state, -1 where there was none
     parent: Any  # int32 [nodes]
     child: Any  # int32 [nodes]: the first child, or -1
+    best: Any  # int32 [nodes]: the child with the most to be gained below it, where there are children
     step: Any  # int32 [nodes]: the steps made
     chance: Any  # float64 [nodes]: the probability of the outcome, given the action
     bound: Any  # float64 [nodes]
@@ -51,6 +52,7 @@ def new_history_tree(nodes: int, cells: int) -> HistoryTree:
         action=np.empty(nodes, np.int32),
         parent=np.empty(nodes, np.int32),
         child=np.empty(nodes, np.int32),
+        best=np.empty(nodes, np.int32),
         step=np.empty(nodes, np.int32),
         chance=np.empty(nodes),
         bound=np.empty(nodes),
@@ -162,6 +164,27 @@ def weigh(tree, node):
     return least, best, most
 
 
+@part
+def lead(tree, node):
+    """The most promising leaf below a node."""
+    while tree.child[node] >= 0:
+        node = tree.best[node]
+    return node
+
+
+@kernel
+def tell(tree, node, top):
+    """Let ``node`` and those above it, up to ``top``, know what its children have found."""
+    while node >= top:
+        bound, best, potential_gain = weigh(tree, node)
+        news = bound > tree.bound[node] or potential_gain != tree.potential_gain[node]
+        tree.bound[node] = max(tree.bound[node], bound)
+        tree.best[node], tree.potential_gain[node] = best, potential_gain
+        if not news:
+            break
+        node = tree.parent[node]
+
+
 @kernel
 def grow(tangent, task, tree, workspace, rules, times, widest):
     """Expand up to ``times`` leaves, the most promising first. Returns how many were.
@@ -172,16 +195,10 @@ def grow(tangent, task, tree, workspace, rules, times, widest):
     for done in range(times):
         if tree.size[0] + widest > tree.state.size or not tree.potential_gain[0] > 0.0:
             return done
-        node = 0
-        while tree.child[node] >= 0:
-            _, node, _ = weigh(tree, node)
+        node = lead(tree, 0)
         fresh = tree.size[0]
         expand(task, tree, node)
         for leaf in range(fresh, tree.size[0]):
             bound_leaf(tangent, task, tree, workspace, rules, leaf)
-        while node >= 0:
-            bound, _, potential_gain = weigh(tree, node)
-            tree.bound[node] = max(tree.bound[node], bound)
-            tree.potential_gain[node] = potential_gain
-            node = tree.parent[node]
+        tell(tree, node, 0)
     return times

@@ -21,21 +21,22 @@ ITERATIONS = 300
 
 
 class Dual(Planner):
-    """The action after which the decomposition's value function is least on average.
+    """One-step lookahead with the value function of the Lagrangian decomposition.
 
-    ``lower_bound(problem, "decomposition")`` finds prices with which each part of the objective can be looked at
-    alone; the sum of the parts' values tells what a history can still come to. The first trial of a problem finds the
-    prices, which takes seconds to minutes; afterwards a decision is a few look-ups. For tabular models, and objectives
-    that are sums over pairs, states or other linear statistics.
+    ``lower_bound(problem, "decomposition")`` finds prices (multipliers) with which each part of the objective can be
+    minimised alone; the sum of the parts' value functions bounds what a history can still reach. The first trial of a
+    problem finds the prices, which takes seconds to minutes; afterwards a decision is a few look-ups. For tabular
+    models, and objectives that are sums over pairs, states or other linear statistics.
 
     Args:
         iterations: steps of the ascent that finds the prices.
 
     >>> import gumdp
     >>> problem = gumdp.zoo.load("m2-imitation", horizon=10)
-    >>> dual, random = (gumdp.evaluate(problem, planner, trials=50).mean for planner in (Dual(30), gumdp.Random()))
-    >>> bool(dual < random)
-    True
+    >>> for planner in (Dual(30), gumdp.Random()):
+    ...     print(planner, round(gumdp.evaluate(problem, planner, trials=50).mean, 2))
+    Dual(iterations=30) 0.0
+    Random() 0.07
     """
 
     def __init__(self, iterations: int = ITERATIONS) -> None:
@@ -55,7 +56,7 @@ class Dual(Planner):
         with self._lock:
             if problem not in self._made:
                 try:
-                    made = Decomposition(problem)
+                    made = Decomposition(problem, merge=False)
                 except (NotSeparable, TooLarge) as error:
                     raise GumdpError(f"Dual: {problem.objective!r} can't be decomposed here: {error}.") from None
                 for _ in made.climb(iterations=self.iterations):

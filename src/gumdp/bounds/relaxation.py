@@ -1,4 +1,4 @@
-"""The clairvoyant bound by sampling: see ``gumdp.bounds.relaxation_kernels``."""
+"""The bound by information relaxation, from samples: see ``gumdp.bounds.relaxation_kernels``."""
 
 from __future__ import annotations
 

@@ -14,9 +14,11 @@ from gumdp.errors import GumdpError
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.separable import Terms
 
+Mask = NDArray[np.bool_]
 BLURS = (1e-4, 1e-3, 1e-2)  # of the kinks of a part that only its tangents can stand for
 BEYOND = 0.05  # how far a grid reaches beyond the shares that there can be, relative to them
 HEIGHTS = ("entropy", "square", "hinge", "jump")  # what a part can be multiplied by a factor in
+LOST = 1e-5  # what may be lost at a state in which pairs become one statistic
 SHAPES = (*HEIGHTS, "kink", "limit")
 
 
@@ -45,16 +47,26 @@ class Separable:
 
     A convex part that is not such a sum is replaced by its tangent at the occupancy ``at``; the exponential of a sum,
     by its own: exp(y) ≥ exp(m)·(1 + y - m). Statistics that no trajectory can change (``alive`` [S·A] says which
-    pairs can be visited) are left out.
+    pairs can be visited) are left out. In states that nobody leaves (``last`` [S]) actions can be spread as evenly as
+    one likes: there the pairs become one statistic, the least that their sum can come to.
     """
 
-    def __init__(self, objective: Objective, shape: Shape, at: Array, alive: NDArray[np.bool_]) -> None:
+    def __init__(
+        self,
+        objective: Objective,
+        shape: Shape,
+        at: Array,
+        alive: NDArray[np.bool_],
+        last: NDArray[np.bool_] | None = None,
+    ) -> None:
         self.shape, self.at, self.alive = shape, at, alive.ravel()
         self.constant, self.costs = 0.0, np.zeros(shape[0] * shape[1])
         self.minorant = False
         self._rows: dict[Any, Row] = {}
         self._shapes: dict[Any, dict[str, float]] = {}
         self._add(objective, 1.0)
+        for state in np.flatnonzero(last) if last is not None else ():
+            self._merge(int(state))
         self.linear = not self._rows  # whether nothing is left but a cost of each pair
         if self.linear:
             self._put("none", Row(np.zeros(1, np.int64), np.ones(1)), {})  # costs nothing, and carries the others
@@ -107,11 +119,15 @@ class Separable:
             total += shapes["jump"] * (z > shapes["limit"])
         return total
 
-    def cells(self, width: float = 1.0, steps: int = 0, even: bool = False) -> Cells:
+    def cells(
+        self, width: float = 1.0, steps: int = 0, even: bool = False, begin: Array | None = None, rest: float = 1.0
+    ) -> Cells:
         """The statistics for kernels, on grids of this relative width for so many steps.
 
-        ``even`` if every step weighs the same: then the shares of a pair are the points of an even grid.
+        ``even`` if every step weighs the same: then the shares of a pair are the points of an even grid. Else their
+        grids begin at ``begin`` [N], what there is of each statistic already, and end where the ``rest`` can lead.
         """
+        begin = np.zeros(self.count) if begin is None else begin
         columns = {name: np.array([s[name] for s in self._shapes.values()], dtype=np.float64) for name in SHAPES}
         rows = self.rows
         least = np.array([min(0.0, float(row.amounts.min())) for row in rows])
@@ -119,8 +135,10 @@ class Separable:
         simple = np.array([row.simple for row in rows], dtype=bool)
         span = most - least
         exact = simple & even
-        low = np.where(simple, 0.0, least - BEYOND * span)
+        moved = simple & ~exact & (columns["jump"] == 0.0)
+        low = np.where(moved, begin, np.where(simple, 0.0, least - BEYOND * span))
         wide = np.where(exact, span, np.where(simple, (1.0 + BEYOND) * span, (1.0 + 2.0 * BEYOND) * span))
+        wide = np.where(moved, (rest + BEYOND) * span, wide)
         after, before = _slopes(columns, low, low + wide, span)
         columns["limit"] = columns["limit"] + (steps * NEAR * width + (64.0 + 4.0 * steps) * EPSILON) * wide
         return Cells(
@@ -128,7 +146,7 @@ class Separable:
             pairs=np.concatenate([np.zeros(0, int), *(row.where for row in rows)]).astype(np.int32),
             amounts=np.concatenate([np.zeros(0), *(row.amounts for row in rows)]),
             least=least, most=most, low=low, span=wide, bent=(columns["entropy"] > 0.0) & ~exact,
-            after=after, before=before, **columns,
+            after=after, before=before, begin=begin, **columns,
         )  # fmt: skip
 
     # --- what an objective is made of ---
@@ -174,6 +192,34 @@ class Separable:
                 self._statistic(
                     row, kink=float(columns["kink"][i]), limit=float(columns["limit"][i]), **smooth, **rough
                 )
+
+    def _merge(self, state: int) -> None:
+        """Let the share of a state stand for those of its n pairs, if all have the same φ, with the least for its sum.
+
+        Σ z·log z ≥ x·log(x/n), and with z = x/n + δ, Σ (q·z² + c·z) ≥ q·x²/n + c̄·x - Σ (c - c̄)²/4q.
+        """
+        actions = self.shape[1]
+        pairs = [r for r in range(state * actions, (state + 1) * actions) if self.alive[r]]
+        shapes = [self._shapes.get(("pair", r)) for r in pairs]
+        if (
+            len(pairs) < 2
+            or any(each is None or each != shapes[0] for each in shapes)
+            or ("state", state) in self._rows
+        ):
+            return
+        one, n = dict(shapes[0] or {}), len(pairs)
+        apart = float(((self.costs[pairs] - self.costs[pairs].mean()) ** 2).sum())
+        if one["hinge"] or one["jump"] or one["square"] < 0.0 or (apart and not one["square"]):
+            return
+        loss = apart / (4.0 * one["square"]) if apart else 0.0
+        if loss > LOST:
+            return
+        for r in pairs:
+            del self._rows["pair", r], self._shapes["pair", r]
+        self.minorant = True
+        self.constant -= loss
+        self.costs[pairs] = self.costs[pairs].mean() - one["entropy"] * np.log(n)
+        self._put(("state", state), Row(np.array(pairs), np.ones(n)), one | {"square": one["square"] / n})
 
     def _rows_of(self, of: Any) -> list[tuple[Any, Row]]:
         """The statistics that terms speak of, each with what it is known by; None for one that is not shared."""

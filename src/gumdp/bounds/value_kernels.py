@@ -5,20 +5,22 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gumdp.bounds.decomposition_kernels import lay_grid, phi, place
-from gumdp.bounds.history_tree_kernels import expand, occupancy_of, weigh
+from gumdp.bounds.history_tree_kernels import expand, lead, occupancy_of, tell
 from gumdp.jit.record import kernel, part
 
 
 class Tables(NamedTuple):
-    """The values of every cell at the first steps, on its own grid."""
+    """The values of every cell at the first steps, on its own grid, relative to that of the share it begins with."""
 
-    values: Any  # float64: for cell i at step t in state s, from starts[i] + (t·S + s)·n_i on
+    base: Any  # float64: c₀ and the sum of what all cells are worth with those shares, from t·S + s on
+    values: Any  # float64: for cell i at the run's t-th step in state s, from starts[i] + (t·S + s)·n_i on
     starts: Any  # int64 [N]
     x: Any  # float64: the grid of cell i, from places[i] on,
     own: Any  # float64: and z·log z there
     places: Any  # int64 [N + 1]
     constant: float  # c₀
     costs: Any  # float64 [S·A]: c
+    hopes: Any  # float64 [S]: how much there is to be gained, compared with other states
 
 
 @kernel
@@ -29,10 +31,24 @@ def lay_grids(cells, tables):
         lay_grid(cells, i, tables.x[first:last], tables.own[first:last])
 
 
+@kernel
+def set_apart(run, cells, tables, states, i):
+    """Move what cell ``i`` is worth with the share it begins with from its values to the base."""
+    first, last = tables.places[i], tables.places[i + 1]
+    x, own, size = tables.x[first:last], tables.own[first:last], last - first
+    for row in range(tables.base.size):
+        at = tables.starts[i] + row * size
+        j, far, loss = place(cells, i, x, own, cells.begin[i], run.open[run.first + row // states])
+        begin = (1.0 - far) * tables.values[at + j] + far * tables.values[at + j + 1] - loss
+        tables.base[row] += begin
+        for k in range(at, at + size):
+            tables.values[k] -= begin
+
+
 @part
 def worth(run, cells, tables, states, t, s, o):
     """A lower bound on E[f(d)] from the occupancy ``o`` in state ``s`` after ``t`` steps on."""
-    total = tables.constant
+    total = tables.constant if t == run.steps else tables.base[(t - run.first) * states + s]
     for r in range(o.size):
         total += tables.costs[r] * o[r]
     for i in range(tables.starts.size):
@@ -41,11 +57,11 @@ def worth(run, cells, tables, states, t, s, o):
             share += cells.amounts[j] * o[cells.pairs[j]]
         if t == run.steps:
             total += phi(cells, i, share)
-        else:
+        elif share != cells.begin[i]:
             first, last = tables.places[i], tables.places[i + 1]
             x, own = tables.x[first:last], tables.own[first:last]
             j, far, loss = place(cells, i, x, own, share, run.open[t])
-            at = tables.starts[i] + (t * states + s) * (last - first) + j
+            at = tables.starts[i] + ((t - run.first) * states + s) * (last - first) + j
             total += (1.0 - far) * tables.values[at] + far * tables.values[at + 1] - loss
     return total
 
@@ -57,24 +73,20 @@ def value_of(run, cells, tables, states, t, s, o):
 
 
 @kernel
-def branch_out(run, cells, tables, task, tree, times, widest, states):
-    """Expand up to ``times`` leaves of a tree of histories, the most promising first. Returns how many were."""
+def branch_out(run, cells, tables, task, tree, top, times, widest, states):
+    """Expand up to ``times`` leaves below ``top``, the most promising first. Returns how many were."""
     for done in range(times):
-        if tree.size[0] + widest > tree.state.size or not tree.potential_gain[0] > 0.0:
+        if tree.size[0] + widest > tree.state.size or not tree.potential_gain[top] > 0.0:
             return done
-        node = 0
-        while tree.child[node] >= 0:
-            _, node, _ = weigh(tree, node)
+        node = lead(tree, top)
         fresh = tree.size[0]
         expand(task, tree, node)
         for leaf in range(fresh, tree.size[0]):
-            occupancy_of(task, tree, leaf)
+            if leaf == fresh or tree.action[leaf] != tree.action[leaf - 1]:
+                occupancy_of(task, tree, leaf)
             tree.bound[leaf] = worth(run, cells, tables, states, tree.step[leaf], tree.state[leaf], tree.o)
-        while node >= 0:
-            bound, _, potential_gain = weigh(tree, node)
-            tree.bound[node] = max(tree.bound[node], bound)
-            tree.potential_gain[node] = potential_gain
-            node = tree.parent[node]
+            tree.potential_gain[leaf] *= tables.hopes[tree.state[leaf]]
+        tell(tree, node, top)
     return times
 
 

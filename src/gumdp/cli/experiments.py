@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gumdp.cli.output import console, print_json, say
+from gumdp.cli.signals import last_words
 from gumdp.errors import GumdpError
 
 if TYPE_CHECKING:
@@ -48,11 +49,8 @@ def play(experiment: Experiment, out: Path, engine: Engine, resume: str, bounds:
     from gumdp.experiments.run import run as run_experiment
     from gumdp.report.progress import watcher
 
-    try:
+    with last_words(f"Every trial that ended is in {out}; to go on from there: {resume}"):
         return run_experiment(experiment, out, engine, watcher(), bounds=bounds, command=resume)
-    except KeyboardInterrupt:
-        say(f"Every trial that ended is in {out}; to go on from there: {resume}")
-        raise
 
 
 def resume_line() -> str:
@@ -92,11 +90,12 @@ def tell_end(summary: Summary, resume: str) -> int:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), default=None, help="Folder, results/NAME if not given.")
 @click.option("--trials", type=int, default=None, help="Instead of the file's own number.")
+@click.option("--bounds", is_flag=True, help="Find a value that no policy can beat for each problem too.")
 @click.option("--dry-run", is_flag=True, help="Show the arms and about how long they take; run nothing at all.")
 @takes_engine
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def run_file(
-    file: Path, out: Path | None, trials: int | None, dry_run: bool, engine: str, address: str | None,
+    file: Path, out: Path | None, trials: int | None, bounds: bool, dry_run: bool, engine: str, address: str | None,
     workers: int | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Run the experiment of a TOML file, or what is missing of it.
@@ -133,7 +132,7 @@ def run_file(
     if dry_run:
         return _show_plan(experiment, out, workers, as_json)
     resume = resume_line()
-    summary = play(experiment, out, make_engine(engine, workers, address, experiment.code), resume)
+    summary = play(experiment, out, make_engine(engine, workers, address, experiment.code), resume, bounds)
     if as_json:
         print_json({**summary_data(summary), "results": _results(out)})
     else:

@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator
+import warnings
+from pathlib import Path
 from typing import Any
 
 import click
 
 import gumdp
 from gumdp import escape
-from gumdp.cli import experiments, files, reports
+from gumdp.cli import experiments, files, learning, reports, studio, warm
+from gumdp.cli.arguments import make_planner, progress_bar, takes_measures, takes_planner, takes_problem
+from gumdp.cli.drawing import check_pictures, draw_bounds, draw_trial
 from gumdp.cli.output import console, forget_output, print_json, say
 from gumdp.cli.signals import Signals, Terminated, leave
 from gumdp.errors import GumdpError, show
 from gumdp.report import data
-from gumdp.run import registry
 from gumdp.zoo.registry import find
 
 
@@ -30,8 +33,10 @@ def main(args: list[str] | None = None) -> int:
     """Run a command and return its exit code."""
     with contextlib.suppress(AttributeError):  # a stream of another kind, in tests
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # a terminal may lack the bars
+    os.environ.setdefault("GUMDP_QUIET", "1")  # commands show in their own way what they are doing
     if args is not None:
         return _run(args)
+    warnings.formatwarning = lambda message, *_, **__: f"gumdp: {message}\n"  # where in our code is nobody's concern
     with Signals():
         code = _run(None)
     if code in (130, 143):  # something may go on that can't be stopped, such as compiling
@@ -44,8 +49,12 @@ def _run(args: list[str] | None) -> int:
         code = program.main(args, prog_name="gumdp", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
-    except (GumdpError, click.ClickException) as error:
-        return _complain(error.format_message() if isinstance(error, click.ClickException) else str(error), 2)
+    except (click.MissingParameter, click.BadOptionUsage) as error:
+        return _complain(_missing(error), 2)
+    except click.ClickException as error:
+        return _complain(error.format_message(), 2)
+    except GumdpError as error:
+        return _complain(_pointing(str(error)), 2)
     except MemoryError:
         return _complain("that needs more memory than there is; ask for less.", 2)
     except (Terminated, Interrupted) as error:
@@ -60,13 +69,51 @@ def _run(args: list[str] | None) -> int:
         if error.filename is None:
             forget_output()
         what = show(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else "what it prints"
-        return _complain(f"{what} can't be read or written: {error.strerror or error}.", 2)
+        return _complain(f"{what} can't be read or written: {error.strerror or str(error) or type(error).__name__}.", 2)
     except Exception as error:
         if isinstance(error, ValueError) and "null byte" in str(error):  # as every function of the system says it
             return _complain("a name of a file or folder must not hold the character NUL.", 2)
         if os.environ.get("GUMDP_TRACEBACK"):
             raise
         return _complain(f"{type(error).__name__}: {error} (a bug; GUMDP_TRACEBACK=1 shows where)", 1)
+
+
+HINTS = (  # which command shows the choices, where only the nearest one was named
+    (r"unknown problem '.*\?$", "gumdp list shows all of them."),
+    (r"unknown option of ([\w-]+) '.*\?$", r"gumdp list \1 shows all of them."),
+    (r"unknown planner '.*\?$", "gumdp plan --help shows all of them, and --module adds those of a file of yours."),
+    (r".* holds no results: .*", "gumdp run and gumdp reproduce write such folders."),
+)
+
+
+def _pointing(message: str) -> str:
+    """``message``, with where to look for more.
+
+    >>> _pointing("unknown problem 'm1'; did you mean 'm1-entropy'?")
+    "unknown problem 'm1'; did you mean 'm1-entropy'? gumdp list shows all of them."
+    """
+    for pattern, hint in HINTS:
+        if match := re.match(pattern, message):
+            return f"{message} {match.expand(hint)}"
+    return message
+
+
+WHERE = {
+    "NAME": "gumdp list shows the named problems, and file.py:problem is one in a file of yours",
+    "FILE": "an experiment file, for example study.toml; gumdp run --help shows how one is written",
+    "FOLDER": "a folder of results, as gumdp run and gumdp reproduce write it",
+    "LOG": "a CSV or Parquet file with a row for each transition; gumdp learn --help names its columns",
+}
+
+
+def _missing(error: click.MissingParameter | click.BadOptionUsage) -> str:
+    """What is missing, and where to find it."""
+    param = getattr(error, "param", None)
+    name = param.make_metavar(error.ctx) if param and error.ctx else ""
+    command = error.ctx.command_path if error.ctx else "gumdp COMMAND"
+    if name in WHERE:
+        return f"{command} needs {name}: {WHERE[name]}."
+    return f"{error.format_message()} {command} --help shows what it takes."
 
 
 def _complain(message: str, code: int) -> int:
@@ -92,13 +139,15 @@ class Program(click.Group):
 @click.version_option(gumdp.__version__, "--version", message="gumdp %(version)s")
 @click.pass_context
 def program(context: click.Context) -> None:
-    """Plan when the goal is a function of where you spend your time, and you get one run.
+    """Plan one run whose goal depends on where the run spends its time.
 
     \b
-    Examples:
+    Examples, to begin with:
       gumdp list
-      gumdp plan m1-entropy --planner greedy --seed 1
-      gumdp evaluate m1-entropy --planner random --trials 1000
+      gumdp plan m1-entropy --planner greedy
+      gumdp evaluate m1-entropy --planner random --trials 100
+
+    A problem of your own, in a file: gumdp plan my_problem.py:problem. All of it in the browser: gumdp studio.
 
     Shell completion: eval "$(_GUMDP_COMPLETE=bash_source gumdp)", or zsh_source, fish_source.
     """
@@ -106,112 +155,30 @@ def program(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-# --- what commands have in common ---
-
-
-def _names(context: click.Context, parameter: click.Parameter, start: str) -> list[str]:
-    return [name for name in gumdp.zoo.names() if name.startswith(start)]
-
-
-def _planners(context: click.Context, parameter: click.Parameter, start: str) -> list[str]:
-    return [name for name in registry.names() if name.startswith(start)]
-
-
-def _changes(context: click.Context, parameter: click.Parameter, start: str) -> list[str]:
-    """The options of the problem that stands on the line already, with their defaults."""
-    try:
-        entry = find(context.params.get("name") or "".join(context.args[:1]))  # args, while --set lacks its value
-    except GumdpError:
-        return []
-    return [f"{key}={value}" for key, value in entry.options.items() if f"{key}={value}".startswith(start)]
-
-
-def _option(option: registry.Option) -> Callable[[Any], Any]:
-    """A planner's option as an option of the command line."""
-    flag = option.name.replace("_", "-")
-    if option.kind is bool:
-        return click.option(f"--{flag}/--no-{flag}", option.name, default=None, help=option.help)
-    kind: Any = click.Choice(option.kind) if isinstance(option.kind, tuple) else option.kind
-    return click.option(f"--{flag}", option.name, type=kind, default=None, help=option.help)
-
-
-def takes_problem(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command gets ``name``, ``changes`` (of the problem's options) and ``as_json``."""
-    command = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
-    text = "Import a module or run a file that registers problems or planners. Can be given again."
-    command = click.option(
-        "--module", "modules", multiple=True, metavar="NAME", help=text, expose_value=False, callback=_modules,
-        is_eager=True,
-    )(command)  # fmt: skip
-    text = "Change an option of the problem, e.g. --set horizon=20. Can be given again."
-    command = click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help=text, shell_complete=_changes)(
-        command
-    )
-    return click.argument("name", shell_complete=_names)(command)
-
-
-def _modules(context: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> None:
-    files.import_named(names)
-
-
-def takes_planner(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command gets ``planner`` and every option of every planner, None where not given."""
-    for option in reversed(registry.options()):
-        command = _option(option)(command)
-    text = "An option of a planner of your own, e.g. --option width=3. Can be given again."
-    command = click.option("--option", "own", multiple=True, metavar="NAME=VALUE", help=text)(command)
-    command = click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same result.")(command)
-    text = f"One of {', '.join(registry.names())}; or file.py:name."
-    return click.option(
-        "--planner", default="mcts", show_default=True, metavar="PLANNER", help=text, shell_complete=_planners
-    )(command)
-
-
-def _make(name: str, options: dict[str, Any]) -> Any:
-    own = files.read_changes("--option", options.pop("own", ()))
-    return files.load_planner(name, {**{key: value for key, value in options.items() if value is not None}, **own})
-
-
-@contextlib.contextmanager
-def _progress(what: str) -> Iterator[Callable[[int, int, float], None]]:
-    """A function (done, in all, value so far) that shows how far things are, if standard error is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda done, total, value: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    remark = TextColumn("{task.fields[remark]}")
-    with Progress(*columns, remark, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None, remark="compiling takes a few seconds, the first time")
-
-        def show(done: int, total: int, value: float) -> None:
-            bar.update(task, completed=done, total=total or None, remark="" if value != value else f"value {value:.4g}")
-
-        yield show
-
-
 # --- the commands ---
 
 
 @program.command("list")
+@click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def list_problems(as_json: bool) -> None:
-    """The named problems and what is known of each.
+def list_problems(name: str | None, as_json: bool) -> None:
+    """The named problems; with NAME, what one of them takes and what is known of it.
 
     \b
     Examples:
       gumdp list
+      gumdp list m1-entropy
       gumdp list --json
     """
     from gumdp.report import listing
 
-    entries = gumdp.zoo.entries()
+    entries = gumdp.zoo.entries() if name is None else [files.find_entry(name)]
     if as_json:
         print_json({"problems": [listing.entry_data(entry) for entry in entries]})
-    else:
+    elif name is None:
         console().print(listing.problem_table(entries))
+    else:
+        console().print(listing.entry_view(entries[0]))
 
 
 @program.command()
@@ -219,33 +186,44 @@ def list_problems(as_json: bool) -> None:
 @takes_planner
 @click.option("--tree", is_flag=True, help="Show the top levels of the first decision's search tree (mcts).")
 @click.option("--depth", type=click.IntRange(1), default=2, show_default=True, help="Levels of that tree.")
+@click.option("--plot", "picture", type=click.Path(path_type=Path), default=None, help="Draw it: a .png, .svg or .pdf.")
+@click.option("--animate", "film", type=click.Path(path_type=Path), default=None, help="Show it grow: a .gif or .mp4.")
+@takes_measures
 def plan(
-    name: str, changes: tuple[str, ...], as_json: bool, planner: str, seed: int, tree: bool, depth: int, **options: Any
-) -> None:
+    name: str, changes: tuple[str, ...], as_json: bool, planner: str, seed: int, tree: bool, depth: int,
+    picture: Path | None, film: Path | None, measures: tuple[str, ...], limits: tuple[str, ...], **options: Any,
+) -> None:  # fmt: skip
     """Play one trial, and show what happened and where the time went.
 
     \b
     Examples:
       gumdp plan frozenlake-entropy --planner greedy --seed 1
       gumdp plan m1-entropy --iterations 50 --set horizon=20 --tree
+      gumdp plan frozenlake-entropy --planner greedy --plot lake.png
     """
-    problem, actor = files.load_problem(name, changes), _make(planner, options)
+    problem, actor = files.load_problem(name, changes), make_planner(planner, options)
+    asked = files.Measures(problem, measures, limits)
+    check_pictures(picture, film)
     if tree:
         if not isinstance(actor, gumdp.MCTS):
             raise GumdpError(f"--tree shows the tree of a search, and the planner {planner} does not search.")
         actor.keep_tree = True
-    with _progress(name) as report:
+    with progress_bar(name) as report:
         trial = gumdp.run_trial(
             problem, actor, seed, on_decision=lambda t, decision: report(t + 1, problem.steps, decision.value)
         )
+    draw_trial(problem, trial, picture, film, asked)
     if as_json:
-        print_json(data.trial_data(name, planner, trial))
+        found = {"measures": asked.of(trial)} if measures else {}
+        print_json({**data.trial_data(name, planner, trial), **found})
     else:
         from gumdp.report import terminal
 
         screen = console()
-        title = f"{name} · {trial.planner} · seed {seed}"
+        title = files.heading(name, changes, problem, trial.planner, f"seed {seed}")
         screen.print(terminal.trial_view(title, problem, trial, _known(name, changes), screen.width))
+        for line in asked.lines(trial):
+            screen.print(line, markup=False, highlight=False)
         if tree:
             from gumdp.report.tree import tree_view
 
@@ -258,9 +236,10 @@ def plan(
 @takes_planner
 @click.option("--trials", type=int, default=100, show_default=True, help="How many independent trials.")
 @click.option("--workers", type=int, default=None, help="Threads, all cores by default; they don't change the values.")
+@takes_measures
 def evaluate(
     name: str, changes: tuple[str, ...], as_json: bool, planner: str, seed: int, trials: int, workers: int | None,
-    **options: Any,
+    measures: tuple[str, ...], limits: tuple[str, ...], **options: Any,
 ) -> None:  # fmt: skip
     """Play many trials, and show their mean and how sure it is.
 
@@ -268,17 +247,23 @@ def evaluate(
     Examples:
       gumdp evaluate m1-entropy --planner random --trials 1000
       gumdp evaluate m1-entropy --iterations 20 --trials 20 --json
+      gumdp evaluate fleet.py:problem --planner greedy --measure late=fleet.py:late --at-most late=0.05
     """
-    problem, actor = files.load_problem(name, changes), _make(planner, options)
-    with _progress(name) as report:
-        result = gumdp.evaluate(problem, actor, trials, seed, workers=workers, progress=report)
+    problem, actor = files.load_problem(name, changes), make_planner(planner, options)
+    asked = files.Measures(problem, measures, limits)
+    with progress_bar(name) as report:
+        result = gumdp.evaluate(
+            problem, actor, trials, seed, workers=workers, measures=asked.functions, progress=report
+        )
     if as_json:
-        print_json(data.evaluation_data(name, planner, result))
+        print_json(data.evaluation_data(name, planner, result) | ({"measures": asked.over(result)} if measures else {}))
     else:
         from gumdp.report import terminal
 
-        title = f"{name} · {result.planner} · seed {seed}"
+        title = files.heading(name, changes, problem, result.planner, f"seed {seed}")
         console().print(terminal.evaluation_view(title, result, _known(name, changes)))
+        for line in asked.summaries(result):
+            console().print(line, markup=False, highlight=False)
 
 
 @program.command()
@@ -306,7 +291,7 @@ def solve(name: str, changes: tuple[str, ...], as_json: bool, exact: bool, **opt
         flag = wrong[0].replace("_", "-")
         raise GumdpError(f"solve: --{flag} goes {'without' if exact else 'with'} --exact.")
     problem = files.load_problem(name, changes)
-    with _progress(name) as report:
+    with progress_bar(name) as report:
         if exact:
             most = given.get("nodes", 0)
             solution = gumdp.solve_exact(problem, progress=lambda k, value, gap: report(k, most, value), **given)
@@ -317,7 +302,7 @@ def solve(name: str, changes: tuple[str, ...], as_json: bool, exact: bool, **opt
     else:
         from gumdp.report import terminal
 
-        console().print(terminal.solution_view(" · ".join([name, *changes]), solution, _known(name, changes)))
+        console().print(terminal.solution_view(files.heading(name, changes, problem), solution, _known(name, changes)))
 
 
 @program.command()
@@ -327,25 +312,34 @@ def solve(name: str, changes: tuple[str, ...], as_json: bool, exact: bool, **opt
 @click.option("--method", "methods", multiple=True, help="One of several bounds only. Can be given again.")
 @click.option("--level", type=float, default=0.99, show_default=True, help="Confidence of a sampled bound.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of a sampled bound.")
-def bound(name: str, changes: tuple[str, ...], as_json: bool, methods: tuple[str, ...], **options: Any) -> None:
+@click.option("--plot", "picture", type=click.Path(path_type=Path), default=None, help="Draw it: a .png, .svg or .pdf.")
+def bound(
+    name: str, changes: tuple[str, ...], as_json: bool, methods: tuple[str, ...], picture: Path | None, **options: Any
+) -> None:
     """Compute a value that no policy can beat. Bounds are shown as they tighten.
 
     \b
     Examples:
       gumdp bound m1-entropy --time-limit 3
       gumdp bound taxi-entropy --method distinct
+      gumdp bound m1-entropy --time-limit 3 --plot bounds.png
     """
     from gumdp.report import terminal
 
+    check_pictures(picture, None)
     problem, screen = files.load_problem(name, changes), console()
-    title = iter([" · ".join([name, *changes])])
+    title, history = iter([files.heading(name, changes, problem)]), list[gumdp.Bound]()
 
     def tell(part: gumdp.Bound) -> None:
-        for text in title:  # printed once, when the input has proved to be good
-            screen.print(text, style="bold")
-        screen.print(terminal.bound_line(part))
+        history.append(part)
+        if not as_json:
+            for text in title:  # printed once, when the input has proved to be good
+                screen.print(text, style="bold")
+            screen.print(terminal.bound_line(part))
 
-    best = gumdp.lower_bound(problem, methods or None, progress=None if as_json else tell, **options)
+    best = gumdp.lower_bound(problem, methods or None, progress=tell, **options)
+    if picture is not None:
+        draw_bounds(files.heading(name, changes, problem), history, picture)
     if as_json:
         print_json(data.bound_data(name, best))
     else:
@@ -372,8 +366,8 @@ def certify(
     Example:
       gumdp certify m2-imitation --iterations 100 --trials 30 --bound-seconds 2
     """
-    problem, actor = files.load_problem(name, changes), _make(planner, options)
-    with _progress(name) as report:
+    problem, actor = files.load_problem(name, changes), make_planner(planner, options)
+    with progress_bar(name) as report:
         certificate = gumdp.certify(
             problem, actor, trials, seed, level=level, interval=interval, time_limit=bound_seconds, workers=workers,
             progress=report,
@@ -383,15 +377,16 @@ def certify(
     else:
         from gumdp.report import terminal
 
-        console().print(terminal.certificate_view(" · ".join([name, *changes]), certificate))
+        console().print(terminal.certificate_view(files.heading(name, changes, problem), certificate))
 
 
 def _known(name: str, changes: tuple[str, ...]) -> str:
     """What is known of the problem, unless it was changed."""
     from gumdp.report.listing import known_values
 
-    return "" if changes or files.is_file(name) else known_values(find(name))
+    own = changes or files.is_file(name) or files.is_model(name)
+    return "" if own else known_values(find(name))
 
 
-for _command in (*experiments.COMMANDS, *reports.COMMANDS):
+for _command in (*experiments.COMMANDS, *learning.COMMANDS, *reports.COMMANDS, *studio.COMMANDS, *warm.COMMANDS):
     program.add_command(_command)

@@ -39,7 +39,7 @@ def reproduce(
     Example:
       gumdp reproduce --quick --settings m2 --out results/quick
 
-    Without --quick it takes about six minutes on two cores; interrupted, the same command goes on from there.
+    Without --quick it takes about five minutes on two cores; interrupted, the same command goes on from there.
     """
     from gumdp.report.document import write_report, write_reproduction
     from gumdp.report.story import read_story
@@ -116,14 +116,11 @@ def _print_story(story: Story, page: Path) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from gumdp.report.tables import comparison_table, means_table, published_table
+    from gumdp.report.tables import sheets
 
     screen = console()
     screen.print(story.title, style="bold")
-    shown = [published_table(story) if story.paper else means_table(story), comparison_table(story)]
-    for sheet in shown:
-        if not sheet.rows:
-            continue
+    for sheet in sheets(story)[:2]:
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
         for k, name in enumerate(sheet.heading):
             table.add_column(name, justify="right" if k else "left", no_wrap=k == 0)

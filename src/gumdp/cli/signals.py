@@ -12,12 +12,34 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
 from types import FrameType
 
 from gumdp.cli.output import say
 
 PATIENCE = 1.2  # seconds for ending in order
 WORDS = {signal.SIGINT: ("interrupted.", 130), signal.SIGTERM: ("terminated.", 143)}
+
+
+_words: list[str] = []  # to be said before the process ends, by whoever ends it
+
+
+@contextlib.contextmanager
+def last_words(words: str) -> Iterator[None]:
+    """If a signal ends what is done inside, ``words`` are said, also if it has to be ended from outside."""
+    _words.append(words)
+    try:
+        yield
+    except KeyboardInterrupt:
+        _say_last_words()
+        raise
+    finally:
+        _words.clear()
+
+
+def _say_last_words() -> None:
+    with contextlib.suppress(IndexError):  # they have been said
+        say(_words.pop())
 
 
 class Terminated(KeyboardInterrupt):
@@ -64,6 +86,7 @@ class Signals:
             if number and number[0] in WORDS and signal.getsignal(number[0]) != signal.SIG_IGN:
                 if not self._over.wait(PATIENCE):
                     words, code = WORDS[signal.Signals(number[0])]
+                    _say_last_words()
                     say(f"gumdp: {words}")
                     leave(code)
                 return

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gumdp.counts.pairs import counts_of
-from gumdp.jit.record import allocating, kernel, part, u64
+from gumdp.jit.record import allocating, copy_to, kernel, part, u64
 
 
 class RunningOccupancy(NamedTuple):
@@ -28,20 +28,22 @@ class RunningOccupancy(NamedTuple):
     path: Any  # uint64 [2 · steps]: the entries that a simulation changed, in order
     touched: Any  # uint64: the distinct ones among them
     mass: Any  # float64: what each of those held
-    history: Any  # uint64 [steps]: the pairs of what really happened
-    length: Any  # int64 [1]: how many those are
+    history: Any  # uint64 [steps]: the rows of what really happened,
+    taken: Any  # uint64 [steps]: the actions,
+    length: Any  # int64 [1]: and how many those are
+    probe: Any  # float64 [entries, or none]: scratch for asking what totals would be worth
 
 
-def new_running(objective: Any, shape: tuple[int, int], steps: int) -> RunningOccupancy:
-    """An empty running occupancy [S, A] for ``steps`` steps in all."""
-    counts, entries = counts_of(objective, shape)
+def new_running(objective: Any, shape: tuple[int, int], steps: int, what: Any = None) -> RunningOccupancy:
+    """An empty running occupancy for ``steps`` steps in all: [S, A], or of ``what`` is counted instead."""
+    counts, entries = counts_of(objective, shape) if what is None else what.record(objective, shape, steps)
     count = 0 if objective.dense() else objective.count()
-    longest = 2 * steps + 1
+    longest = max(2 * steps, 0 if counts.by_entries() else entries) + 1
     running = RunningOccupancy(
         counts=counts,
         d=np.zeros(entries),
         root=np.zeros(entries),
-        base=np.zeros(count * entries),
+        base=np.zeros(count * entries if counts.settled() else 0),
         z_root=np.zeros(count),
         z_empty=np.zeros(count),
         z=np.zeros(count),
@@ -49,9 +51,14 @@ def new_running(objective: Any, shape: tuple[int, int], steps: int) -> RunningOc
         touched=np.zeros(longest, np.uint64),
         mass=np.zeros(longest),
         history=np.zeros(steps, np.uint64),
+        taken=np.zeros(steps, np.uint64),
         length=np.zeros(1, np.int64),
+        probe=np.zeros(0 if counts.by_entries() else entries),
     )
-    refresh(objective, running)
+    if counts.settled():
+        refresh(objective, running)
+    else:
+        what.fill_empty(objective, running.z_root)
     running.z_empty[:] = running.z_root
     return running
 
@@ -60,8 +67,9 @@ def new_running(objective: Any, shape: tuple[int, int], steps: int) -> RunningOc
 def refresh(objective, running):
     """Make the running occupancy agree with ``running.root``."""
     entries = u64(running.root.size)
-    running.d[:] = running.root
-    if not objective.dense():
+    copy_to(running.d, running.root, entries)
+    running.counts.free_rows(False)
+    if running.counts.settled() and not objective.dense():
         for m in range(objective.count()):
             z = 0.0
             for i in range(entries):
@@ -85,7 +93,7 @@ def settle(objective, running, steps):
     The first ``steps`` entries of ``path`` name every entry that differs. Which these were, and what they held, stays
     in ``touched`` and ``mass``.
     """
-    d, root, touched, mass, base = running.d, running.root, running.touched, running.mass, running.base
+    d, root, touched, mass = running.d, running.root, running.touched, running.mass
     entries = u64(d.size)
     value = 0.0
     if objective.dense():
@@ -114,19 +122,28 @@ def settle(objective, running, steps):
             j = u64(0)
             while j < n:
                 i = u64(touched[j])
-                z += objective.term(m, i, mass[j]) - base[u64(m) * entries + i]
+                z += objective.term(m, running.counts.name_of(i), mass[j]) - base_of(objective, running, m, i)
                 j += u64(1)
             running.z[m] = z
         value = objective.combine(running.z, 0)
+    running.counts.free_rows(False)
     return value, n
+
+
+@part
+def base_of(objective, running, m, i):
+    """What entry ``i`` adds to statistic ``m`` in what really happened."""
+    if running.counts.settled():
+        return running.base[u64(m) * u64(running.d.size) + i]
+    return objective.term(m, running.counts.name_of(i), running.root[i])
 
 
 @part
 def follow(objective, running, i, w):
     """Entry ``i`` is about to hold ``w`` more: bring the statistics ``z`` up to date."""
-    x = running.d[i]
+    x, name = running.d[i], running.counts.name_of(i)
     for m in range(objective.count()):
-        running.z[m] += objective.term(m, i, x + w) - objective.term(m, i, x)
+        running.z[m] += objective.term(m, name, x + w) - objective.term(m, name, x)
 
 
 @part
@@ -147,6 +164,27 @@ def visit(objective, running, row, a, w, length, tracking):
 
 
 @part
+def leave(objective, running, model, s, a, w, length, tracking):
+    """A simulation takes action ``a`` in state ``s``, which counts ``w``; returns the new length of the path.
+
+    What shows only after the step is left to ``arrive``.
+    """
+    counts = running.counts
+    if counts.by_entries():
+        return visit(objective, running, counts.row_of(model, s), a, w, length, tracking)
+    if not counts.is_late():
+        counts.add_step(running.d, w, model, s, a, s, u64(0))
+    return u64(running.d.size)  # any entry may have changed
+
+
+@part
+def arrive(running, model, s, a, after, bits, w):
+    """A simulation has come from ``s`` to ``after``: count what shows only then."""
+    if running.counts.is_late():
+        running.counts.add_step(running.d, w, model, s, a, after, bits)
+
+
+@part
 def visit_pair(objective, running, pair, w, length):
     """``visit``, for a pair given as row · actions + action."""
     actions = u64(running.counts.actions)
@@ -154,18 +192,17 @@ def visit_pair(objective, running, pair, w, length):
 
 
 @part
-def add_mass(objective, running, i, w):
-    """Entry ``i`` holds ``w`` more, for good."""
-    x = running.root[i] + w
+def set_mass(objective, running, i, x):
+    """Entry ``i`` holds ``x``, for good."""
+    if not objective.dense():
+        entries, name = u64(running.root.size), running.counts.name_of(i)
+        for m in range(objective.count()):
+            term = objective.term(m, name, x)
+            running.z_root[m] += term - base_of(objective, running, m, i)
+            if running.counts.settled():
+                running.base[u64(m) * entries + i] = term
     running.root[i] = x
     running.d[i] = x
-    if not objective.dense():
-        entries = u64(running.root.size)
-        for m in range(objective.count()):
-            at = u64(m) * entries + i
-            term = objective.term(m, i, x)
-            running.z_root[m] += term - running.base[at]
-            running.base[at] = term
 
 
 @kernel
@@ -173,9 +210,48 @@ def commit(objective, running, row, action, w):
     """Action ``action`` in ``row`` really happened, with weight ``w``."""
     counts, row, a = running.counts, u64(row), u64(action)
     for k in range(counts.entries()):
-        add_mass(objective, running, counts.entry(k, row, a), w)
-    running.history[running.length[0]] = row * u64(counts.actions) + a
+        i = counts.entry(k, row, a)
+        set_mass(objective, running, i, running.root[i] + w)
+    remember(running, row, a)
+
+
+@part
+def remember(running, row, a):
+    """Action ``a`` in ``row`` is part of what really happened."""
+    running.counts.keep_rows()
+    running.history[running.length[0]] = row
+    running.taken[running.length[0]] = a
     running.length[0] += 1
+
+
+@kernel
+def commit_step(objective, running, model, s, action, after, bits, w):
+    """Action ``action`` was really taken in state ``s``, with weight ``w``, and led to ``after`` with these bits."""
+    counts, a = running.counts, u64(action)
+    row = counts.row_of(model, s)
+    if counts.by_entries():
+        commit(objective, running, row, a, w)
+    else:
+        counts.add_step(running.d, w, model, s, a, after, bits)
+        adopt(objective, running)
+        remember(running, row, a)
+
+
+@kernel
+def commit_amounts(objective, running, row, action, amounts, w):
+    """Action ``action`` in ``row`` really happened and was worth these amounts, times ``w``."""
+    for i in range(amounts.size):
+        running.d[i] += w * amounts[i]
+    adopt(objective, running)
+    remember(running, u64(row), u64(action))
+
+
+@part
+def adopt(objective, running):
+    """What the running totals are now is what really happened."""
+    for i in range(running.d.size):
+        if running.d[i] != running.root[i]:
+            set_mass(objective, running, u64(i), running.d[i])
 
 
 @kernel
@@ -189,11 +265,15 @@ def worth(objective, running):
 @kernel
 def wipe(objective, running):
     """Nothing has happened yet."""
-    counts, actions = running.counts, u64(running.counts.actions)
-    for t in range(running.length[0]):
-        pair = u64(running.history[t])
-        for k in range(counts.entries()):
-            erase(objective, running, counts.entry(k, pair // actions, pair % actions))
+    counts = running.counts
+    if counts.by_entries():
+        for t in range(running.length[0]):
+            for k in range(counts.entries()):
+                erase(objective, running, counts.entry(k, u64(running.history[t]), u64(running.taken[t])))
+    else:
+        for i in range(running.root.size):
+            erase(objective, running, u64(i))
+    counts.free_rows(True)
     for m in range(running.z_root.size):
         running.z_root[m] = running.z_empty[m]
     running.length[0] = 0
@@ -204,6 +284,6 @@ def erase(objective, running, i):
     """Entry ``i`` is empty."""
     running.root[i] = 0.0
     running.d[i] = 0.0
-    if not objective.dense():
+    if running.counts.settled() and not objective.dense():
         for m in range(objective.count()):
-            running.base[u64(m) * u64(running.root.size) + i] = objective.term(m, i, 0.0)
+            running.base[u64(m) * u64(running.root.size) + i] = objective.term(m, running.counts.name_of(i), 0.0)

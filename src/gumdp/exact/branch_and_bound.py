@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from gumdp.average.rest import ConvexSetup
 from gumdp.average.rest_kernels import Task, new_workspace
-from gumdp.bounds.distinct import distinct_bound
 from gumdp.bounds.history_tree import JensenTree
 from gumdp.bounds.history_tree_kernels import Rules
+from gumdp.distinct import distinct_bound
 from gumdp.errors import GumdpError
 from gumdp.exact.branch_kernels import (
     CORNERS,
@@ -32,6 +32,7 @@ from gumdp.jit.callback import register, reraise
 from gumdp.models.chain import chain_of
 from gumdp.objectives.base import Array
 from gumdp.objectives.tangent import PythonTangent
+from gumdp.policies.base import Planner
 from gumdp.problem import Problem, check_problem
 
 MEMORY = 1 << 30  # bytes that a graph may take
@@ -59,6 +60,7 @@ class BranchAndBound:
         self.graph = new_graph(room, room, cells, width, measures)
         self.path = np.zeros(problem.steps + 2, np.int64)
         self.expanded, self._checked, self._largest = 0, 0, (0.0, 0.0)
+        self.incumbent: tuple[float, Planner] | None = None  # (value, planner) of a policy known from elsewhere
         self._root()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -85,6 +87,12 @@ class BranchAndBound:
         revise(graph, 0)
         self.expanded = 1
         self._check()
+
+    def start_from(self, known: tuple[float, Planner] | None) -> None:
+        """Take the value of a known policy, (value, planner), for an upper bound, if it is one."""
+        if known is not None and known[0] < self.upper:
+            self.incumbent, self.graph.upper[0] = known, known[0]
+            revise(self.graph, 0)
 
     @property
     def nodes(self) -> int:

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gumdp.average.rest_kernels import new_workspace
+from gumdp.counts.memory import Memory
 from gumdp.errors import GumdpError
 from gumdp.exact.branch_and_bound import BranchAndBound
 from gumdp.exact.branch_kernels import lay_plan
 from gumdp.jit.callback import reraise
 from gumdp.objectives.base import Array
 from gumdp.policies.base import Planner, Policy
-from gumdp.problem import Problem
+from gumdp.problem import Problem, check_problem
 from gumdp.results import Decision
 
 
@@ -38,6 +39,59 @@ class Branched(Planner):
         ):  # fmt: skip
             raise GumdpError(f"this policy was found for {known!r}, and knows nothing of {problem!r}.")
         return _BranchedPolicy(problem, dice, self.found)
+
+
+def best_planner(found: BranchAndBound) -> Planner:
+    """The policy whose value the search reports: its own, or the one that it started from, if none is better."""
+    known = found.incumbent
+    return Branched(found) if known is None or found.upper < known[0] else known[1]
+
+
+class OverPairs(Planner):
+    """A planner that knows a problem of totals as one of occupancies, where both are the same.
+
+    Its trials have the same values, and occupancies instead of totals.
+    """
+
+    def __init__(self, planner: Planner) -> None:
+        self.planner = planner
+
+    def __repr__(self) -> str:
+        return repr(self.planner)
+
+    def bind(self, problem: Problem, dice: Any) -> Policy:
+        return self.planner.bind(problem if problem.counts is None else problem.over_pairs(repr(self)), dice)
+
+
+class Remembering(Planner):
+    """A planner that knows a problem of totals as ``pairs``, whose states remember what the step to them added."""
+
+    def __init__(self, planner: Planner, pairs: Problem, memory: Memory) -> None:
+        self.planner, self.pairs, self.memory = planner, pairs, memory
+
+    def __repr__(self) -> str:
+        return repr(self.planner)
+
+    def bind(self, problem: Problem, dice: Any) -> Policy:
+        pairs, memory = problem.in_pairs(repr(self))
+        same = memory is not None and np.array_equal(memory.amounts, self.memory.amounts)
+        if not same or (pairs.steps, repr(pairs)) != (self.pairs.steps, repr(self.pairs)):
+            raise GumdpError(f"this policy was found for another problem, and knows nothing of {problem!r}.")
+        return _RememberingPolicy(problem, dice, self.planner.bind(self.pairs, dice), self.memory)
+
+
+class _RememberingPolicy(Policy):
+    def __init__(self, problem: Problem, dice: Any, inner: Policy, memory: Memory) -> None:
+        super().__init__(problem, dice)
+        self._inner, self._memory, self._table = inner, memory, check_problem("a policy", problem, totals=True)
+
+    def decide(self, state: Any) -> Decision:
+        s = int(state)
+        if self.t:
+            at = self._memory.after(self._table, int(self._left), self._last_action, s)
+        else:
+            at = int(self._memory.first[s])
+        return self._inner.act(at)
 
 
 class _BranchedPolicy(Policy):

@@ -38,7 +38,7 @@ def linear_part(objective: Objective, shape: Shape) -> tuple[Array, float] | Non
 
 def least_total(problem: Problem, costs: Array) -> tuple[float, Array]:
     """The least expected total of the costs, and the policy [H, S, A] that has it."""
-    model = check_problem("solve_exact", problem)
+    model = check_problem("solve_exact", problem, totals=True)
     allowed: Any = True if model.available is None else model.available
     states, actions = problem.shape
     weights = problem.weights[: problem.horizon]  # those of every episode

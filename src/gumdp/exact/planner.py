@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gumdp.errors import GumdpError, check_int
-from gumdp.exact.unfold import Unfolding
+from gumdp.errors import GumdpError, check_float, check_int
+from gumdp.exact.totals import TotalsUnfolding
+from gumdp.exact.unfold import Mask, Unfolding
 from gumdp.objectives.base import Array
 from gumdp.policies.base import Planner, Policy
 from gumdp.problem import Problem, check_problem
@@ -22,8 +24,8 @@ class Exact(Planner):
     """The optimal history-dependent policy, by backward induction over the occupancy MDP.
 
     The first trial of a problem solves it, the others look up. It refuses a problem whose occupancy MDP has
-    more than ``limit`` states. Every history that can come about is in the table, also after actions that the
-    policy itself would not have taken.
+    more than ``limit`` states. ``grid`` rounds totals, where the problem counts features: see ``solve_exact``. Every
+    history that can come about is in the table, also after actions that the policy itself would not have taken.
 
     >>> import gumdp
     >>> problem = gumdp.zoo.load("m1-entropy", horizon=4)
@@ -32,24 +34,28 @@ class Exact(Planner):
     array([0.23888, 0.23888])
     """
 
-    def __init__(self, limit: int = LIMIT) -> None:
+    def __init__(self, limit: int = LIMIT, grid: float | None = None) -> None:
         self.limit = check_int("Exact: limit", limit, 1)
+        self.grid = None if grid is None else check_float("Exact: grid", grid, 0.0)
+        if self.grid == 0.0:
+            raise GumdpError("Exact: grid must be positive; leave it out for no rounding.")
         self._solved: weakref.WeakKeyDictionary[Problem, Unfolding] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
-        return "Exact()" if self.limit == LIMIT else f"Exact(limit={self.limit})"
+        given = [f"limit={self.limit}"] if self.limit != LIMIT else []
+        return f"Exact({', '.join(given + ([f'grid={self.grid:g}'] if self.grid is not None else []))})"
 
     def __reduce__(self) -> Any:  # the table is not sent along to other processes
-        return Exact, (self.limit,)
+        return Exact, (self.limit, self.grid)
 
     def solve(self, problem: Problem) -> Unfolding:
         """The occupancy MDP of ``problem``, unfolded and with the optimal value of every state."""
-        check_problem("Exact", problem)
+        check_problem("Exact", problem, totals=True)
         with self._lock:
             table = self._solved.get(problem)
             if table is None:
-                table = unfold_optimally(problem, self.limit, "Exact")
+                table = unfold_optimally(problem, self.limit, "Exact", self.grid)
                 self._solved[problem] = table
             return table
 
@@ -57,13 +63,29 @@ class Exact(Planner):
         return _ExactPolicy(problem, dice, self.solve(problem))
 
 
-def unfold_optimally(problem: Problem, limit: int, name: str) -> Unfolding:
+def unfold_optimally(problem: Problem, limit: int, name: str, grid: float | None = None) -> Unfolding:
     """The unfolded occupancy MDP with the optimal value of every state."""
-    available = problem.model.available
-    everything = np.ones(problem.shape, bool) if available is None else available
-    table = Unfolding(problem, limit, name, lambda t: everything)
+    table = everything(problem, limit, name, grid)
     table.value(lambda t, states, q: np.nanmin(q, axis=1))
     return table
+
+
+def everything(problem: Problem, limit: int, name: str, grid: float | None = None) -> Unfolding:
+    """The unfolded MDP in which every available action may be taken."""
+    available = problem.model.available
+    taken = np.ones(problem.shape, bool) if available is None else available
+    return unfolding_of(problem, limit, name, lambda t: taken, grid)
+
+
+def unfolding_of(
+    problem: Problem, limit: int, name: str, taken: Callable[[int], Mask], grid: float | None = None
+) -> Unfolding:
+    """The unfolded MDP of the running occupancy, or of the running totals."""
+    if problem.counts is not None:
+        return TotalsUnfolding(problem, limit, name, taken, grid)
+    if grid is not None:
+        raise GumdpError(f"{name}: grid rounds totals, and this problem counts pairs: give it counts=Features(…).")
+    return Unfolding(problem, limit, name, taken)
 
 
 class _ExactPolicy(Policy):
@@ -81,4 +103,4 @@ class _ExactPolicy(Policy):
         self._node = node
         values: Array = table.action_values(self.t, node)
         action = int(np.nanargmin(values))
-        return Decision(action, self.problem.model.action_name(action), values=values)
+        return Decision(action, self.problem.model.action_name(action), values=values, proved=True)

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.errors import GumdpError, check_int
-from gumdp.exact.planner import LIMIT, Exact
-from gumdp.exact.unfold import Unfolding
+from gumdp.errors import GumdpError, check_bool, check_int
+from gumdp.exact.planner import LIMIT, Exact, unfolding_of
 from gumdp.objectives.base import Array
 from gumdp.occupancy import check_policy, empirical_occupancy, expected_occupancy
 from gumdp.policies.base import Planner
@@ -19,7 +18,7 @@ from gumdp.problem import Problem, check_problem
 
 
 def exact_value(problem: Problem, policy: Any, limit: int = LIMIT) -> float:
-    """F_{1,H} of a policy, E[f(d)] over all that can happen (F_{K,H} in a problem of K episodes).
+    """The exact single-trial value E[f(d)] of a policy: F₁ of the paper, or F_K in a problem of K episodes.
 
     ``policy`` is an array [S, A] or [H, S, A], one of the planners ``Random``, ``Stationary``, ``Markov``,
     ``NonMarkov`` and ``Exact``, or a function of the history, as for ``NonMarkov``. Equal occupancy states are merged
@@ -29,7 +28,7 @@ def exact_value(problem: Problem, policy: Any, limit: int = LIMIT) -> float:
     >>> round(gumdp.exact_value(gumdp.zoo.load("m1-entropy", horizon=4), gumdp.Random()), 6)
     0.405084
     """
-    check_problem("exact_value", problem)
+    check_problem("exact_value", problem, totals=True)
     limit = check_int("exact_value: limit", limit, 1)
     if isinstance(policy, Exact):
         return float(policy.solve(problem).expected)
@@ -39,7 +38,7 @@ def exact_value(problem: Problem, policy: Any, limit: int = LIMIT) -> float:
         return _over_histories(problem, policy, limit)
     table = policy_table("exact_value", problem, policy)
     tables = np.broadcast_to(table, (problem.horizon, *problem.shape))
-    unfolding = Unfolding(problem, limit, "exact_value", lambda t: tables[t] > 0.0)
+    unfolding = unfolding_of(problem, limit, "exact_value", lambda t: tables[t] > 0.0)
 
     def follow(t: int, states: Any, q: Array) -> Array:
         chances = tables[t % problem.horizon][states]
@@ -56,12 +55,13 @@ def infinite_trials_value(problem: Problem, policy: Any, truncated: bool = True)
     stationary policy and a discount below 1. Policies are given as for ``exact_value``.
 
     >>> import gumdp
-    >>> round(gumdp.infinite_trials_value(gumdp.zoo.load("m1-entropy", horizon=4), gumdp.Random()), 6)
+    >>> problem = gumdp.zoo.load("m1-entropy", horizon=4)
+    >>> round(gumdp.infinite_trials_value(problem, gumdp.Random()), 6)
     0.022445
     """
     model = check_problem("infinite_trials_value", problem)
     table = policy_table("infinite_trials_value", problem, policy)
-    horizon = problem.horizon if truncated else None
+    horizon = problem.horizon if check_bool("infinite_trials_value: truncated", truncated) else None
     return problem.value(expected_occupancy(model, table, problem.discount, horizon))
 
 

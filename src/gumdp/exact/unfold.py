@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from gumdp.counts.running import new_running
 from gumdp.errors import GumdpError
 from gumdp.exact.unfold_kernels import Coding, Moves, action_values, final_values, unfold
 from gumdp.jit.callback import reraise
@@ -50,8 +49,8 @@ class Unfolding:
         self.merging = problem.discount == 1.0 or problem.episodes > 1
         self.coding, self._width = coding_of(problem)
         self._taken = [np.ascontiguousarray(taken(t)).ravel() for t in range(problem.horizon)]
-        self._rows = _rows(model)
-        self._fresh = _starts(model)
+        self._rows = rows_of(model)
+        self._fresh = starts_of(model)
         bound = size_bound(problem, [mask.reshape(problem.shape) for mask in self._taken])
         if not self.merging and bound > limit:
             raise _too_large(name, f"{bound:.3g}" if bound > 1e9 else f"{bound:,.0f}", limit)
@@ -139,17 +138,26 @@ class Unfolding:
             after = self.levels[t + 1].values
             action_values(self.moves(t), self.taken(t), states, level.first[part], level.links, after, q)
             return q
-        running = new_running(problem.record, problem.shape, problem.steps)  # of its own: threads look things up
-        final_values(
-            problem.record, running, self.coding, problem.weights, problem.shape[1], self.taken(t), states,
-            self._codes[part], q,
-        )  # fmt: skip
-        reraise()
+        self._final_values(t, part, q)
         if np.isnan(q[self.taken(t).reshape(problem.shape)[states]]).any():
             raise GumdpError(
                 f"the objective {problem.objective!r} is not a number at an occupancy that can come about."
             )
         return q
+
+    def _final_values(self, t: int, part: slice, q: Any) -> None:
+        """Fill ``q`` with the values of the actions of the last step."""
+        problem = self.problem
+        running = problem.running()  # of its own: threads look things up
+        final_values(
+            problem.record, running, self.coding, problem.weights, problem.shape[1], self.taken(t),
+            self.levels[t].states[part], self._codes[part], q,
+        )  # fmt: skip
+        reraise()
+
+    def final_actions(self) -> Array:
+        """The objective after each action of each node of the last step, [n, A]; NaN where it is not taken."""
+        return self._action_values(self.problem.steps - 1, slice(None))
 
     def start(self, state: int) -> int | None:
         """The node in which a trial that starts in ``state`` is; None if none does."""
@@ -218,11 +226,13 @@ def coding_of(problem: Problem) -> tuple[Coding, int]:
     return Coding(False, begin, begin + t // problem.horizon), problem.steps
 
 
-def _rows(model: Tabular) -> Moves:
+def rows_of(model: Tabular) -> Moves:
+    """Where the actions of a table lead."""
     return Moves(model.shape[1], False, model.offsets, model.successors, model.probabilities)
 
 
-def _starts(model: Tabular) -> Moves:
+def starts_of(model: Tabular) -> Moves:
+    """Where a new episode begins."""
     ends = np.array([0, model.start_states.size], dtype=np.int64)
     return Moves(model.shape[1], True, ends, model.start_states, model.start_probabilities)
 
@@ -230,5 +240,6 @@ def _starts(model: Tabular) -> Moves:
 def _too_large(name: str, size: str, limit: int) -> GumdpError:
     return GumdpError(
         f"{name}: the occupancy MDP of this problem has {size} states, and limit allows {limit:,}; "
-        "shorten the horizon, or raise limit if there are time and memory for it (some 30 to 100 bytes a state)."
+        "shorten the horizon, raise limit if there are time and memory for it (some 30 to 100 bytes per state), or ask "
+        "for a bound instead (gumdp.lower_bound, gumdp.certify)."
     )

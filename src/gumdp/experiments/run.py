@@ -95,7 +95,7 @@ class Summary:
         return self.found + self.played == self.trials and self.failed == 0 and self.stopped is None
 
 
-def run(
+def run_experiment(
     experiment: Experiment,
     folder: str | Path,
     engine: Engine | None = None,
@@ -106,15 +106,23 @@ def run(
 ) -> Summary:
     """Play every trial of ``experiment`` that ``folder`` does not hold yet, and store each as soon as it ends.
 
-    With ``bounds``, lower bounds of the problems are found and stored too. Interrupted in any way, even killed, the
-    run is taken up again by the same call, with the same results as if nothing had happened.
+    Interrupted in any way, even killed, the run is taken up again by the same call, with the same results as if
+    nothing had happened.
 
-    >>> import tempfile
-    >>> from gumdp.experiments.plan.experiment import Experiment
-    >>> plan = Experiment.grid(["m1-entropy"], ["random"], trials=20)
+    Args:
+        experiment: what is to be played.
+        folder: where results are kept; it is made if it is not there.
+        engine: who plays the trials; by default processes of this machine.
+        watcher: is told of every step of the run.
+        bounds: find lower bounds of the problems, and store them too.
+        command: what the store notes as the command that was given.
+
+    >>> import gumdp, tempfile
+    >>> plan = gumdp.Experiment.grid(["m1-entropy"], ["random"], trials=20)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     first, second = run(plan, folder), run(plan, folder)
-    >>> first.played, second.played
+    ...     first = gumdp.run_experiment(plan, folder)
+    ...     second = gumdp.run_experiment(plan, folder)
+    >>> first.played, second.played  # what is there is not played again
     (20, 0)
     """
     if engine is None:
@@ -125,7 +133,7 @@ def run(
         return _Run(experiment, store, engine, Quiet(watcher or Silent()), bounds).go(command or " ".join(sys.argv))
 
 
-run_experiment = run  # as gumdp has it
+run = run_experiment
 
 
 class _Run:
@@ -166,14 +174,17 @@ class _Run:
             self.store.end(status, time.perf_counter() - began)
 
     def _jobs(self) -> Iterator[Job]:
-        """What is to do, a job at a time: nothing is listed before its turn."""
-        seen = set()
+        """What is to do, a job at a time: nothing is listed before its turn.
+
+        Bounds come first: they keep cores busy while the first searches compile.
+        """
+        firsts = {progress.arm.problem_key: index for index, progress in reversed([*enumerate(self.progress)])}
+        for index in sorted(firsts.values()) if self.bounds else ():
+            arm = self.progress[index].arm
+            if self.store.finding("bound", arm.problem_digest) is None:
+                yield Job(index, arm, range(0))
         for index, progress in enumerate(self.progress):
             arm = progress.arm
-            if self.bounds and arm.problem_key not in seen:
-                seen.add(arm.problem_key)
-                if self.store.finding("bound", arm.problem_digest) is None:
-                    yield Job(index, arm, range(0))
             if progress.found < progress.total:
                 missing = gaps(self.store.done(arm, self.experiment.keep), progress.total)
                 batch = 1 if self.experiment.keep else arm.make_planner().batch

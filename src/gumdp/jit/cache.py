@@ -11,11 +11,11 @@ Files are written aside and moved into place whole, and begin with a checksum of
 from __future__ import annotations
 
 import hashlib
+import importlib
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-import numba
 from numba.core import sigutils, types
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
@@ -25,16 +25,10 @@ from gumdp.jit.folder import Folder
 from gumdp.jit.meaning import AFRESH, package_digest
 
 
-def cached(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """A decorator: ``numba.njit`` with these options, and with this cache."""
-
-    def decorate(function: Callable[..., Any]) -> Any:
-        compiled = numba.njit(nogil=True, **options)(function)
-        if hasattr(compiled, "_cache"):  # there is none when compilation is disabled
-            compiled._cache = KernelCache(compiled)
-        return compiled
-
-    return decorate
+def cached(compiled: Any) -> Any:
+    """A compiled function, with this cache."""
+    compiled._cache = KernelCache(compiled)
+    return compiled
 
 
 class KernelCache(_Cache):  # type: ignore[misc]
@@ -59,17 +53,21 @@ class KernelCache(_Cache):  # type: ignore[misc]
         target_context.refresh()
         name = self._file(sig, target_context.codegen())
         data = self.folder.read(name) if name else None
-        try:
-            return None if data is None else CompileResult._rebuild(target_context, *pickle.loads(data))
-        except Exception:  # whole, but not to be used here, for whatever reason
-            return None
+        if data is not None:
+            try:
+                needs, state = pickle.loads(data)
+                if all(_is_there(*need) for need in needs):
+                    return CompileResult._rebuild(target_context, *state)
+            except Exception:  # whole, but not to be used here, for whatever reason
+                pass
+        return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled for these arguments, unless it can't be known for what it is."""
         name = self._file(sig, data.codegen)
         if name and _is_portable(data) and self._is_current(sig):
             try:
-                body = dumps(data._reduce())
+                body = dumps((_needs(data.library), data._reduce()))
             except Exception:  # a type of the user's that can't be pickled
                 return
             self.folder.write(name, body)
@@ -113,6 +111,21 @@ def _parts(arguments: Any) -> Iterator[Any]:
     for typ in arguments:
         yield typ
         yield from _parts(getattr(typ, "types", ()))
+
+
+def _needs(library: Any) -> list[tuple[str, str, tuple[Any, ...], str]]:
+    """What must be in the process before this code, in words that another process understands."""
+    return [
+        (need.kernel.__module__, need.kernel.__qualname__, need.arguments, need.symbol)
+        for need in getattr(library, "needs", ())
+    ]
+
+
+def _is_there(module: str, name: str, arguments: tuple[Any, ...], symbol: str) -> bool:
+    """Whether the process has this kernel under this name, loaded or compiled if need be."""
+    kernel = getattr(importlib.import_module(module), name)
+    kernel.compile(arguments)
+    return bool(kernel.overloads[arguments].fndesc.llvm_func_name == symbol)
 
 
 def _is_portable(compiled: Any) -> bool:

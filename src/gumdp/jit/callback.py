@@ -66,6 +66,24 @@ def python_value(handle, d):
     return x
 
 
+def _amounts(handle: int, number: int, w: float, d: Any) -> float:
+    try:
+        d += w * np.asarray(_callees[handle].amounts(int(number)), dtype=np.float64)
+        return 0.0
+    except BaseException as error:
+        _raised.error = error
+        return np.nan
+
+
+@njit(_nrt=True)
+def python_amounts(handle, number, w, d):
+    """Add to ``d`` what the step that led to the state ``number`` of callee ``handle`` was worth, times ``w``."""
+    with objmode(x="float64"):
+        x = _amounts(handle, number, w, d)
+    if np.isnan(x):
+        raise GumdpError("the environment failed in the middle of a plan.")
+
+
 # --- worlds that only the interpreter can run: the callee answers reset, step and restore with (number, cell) ---
 
 

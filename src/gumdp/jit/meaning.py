@@ -24,7 +24,7 @@ import hashlib
 import sys
 import types as python_types
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,6 +36,7 @@ from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 
 from gumdp.jit.bytecode import Read, anatomy
+from gumdp.jit.linked import Kernel, KernelCompiler, LinkedCompiler, Part, Shared
 from gumdp.jit.trust import address, home_of, is_trusted, release, taught_names
 
 AFRESH = "afresh-"  # how the digest of an unknown meaning begins
@@ -209,7 +210,7 @@ class _Walk:
                 digest, unknown = package_digest(value, self.known)
                 self.say("package", digest)
                 self.unknown += unknown
-            elif value is python or type(value) is CPUDispatcher:
+            elif value is python or type(value) in (CPUDispatcher, Kernel, Part, Shared):
                 return self.function(value)
             else:
                 self._stop(f"a value of type {type(value).__name__}")
@@ -264,7 +265,7 @@ class _Walk:
         self.say("compiled function")
         for known in (options, function.locals):
             self.value(dict(sorted(known.items())))
-        if pipeline is not Compiler:
+        if pipeline not in (Compiler, KernelCompiler, LinkedCompiler):
             self._stop(f"a function with a compiler of its own, {pipeline.__qualname__}")
         compiled = CPUDispatcher(copy, function.locals, options, pipeline) if self.copying else function
         if not function._can_compile:  # it knows the signatures that it was declared with, and no others
@@ -300,3 +301,19 @@ class _Walk:
             if hasattr(value, name):
                 setattr(shadow, name, self._read(getattr(value, name), rest))
         return shadow
+
+
+# --- what was compiled ---
+
+# Compiled functions by their digest. Numba can't give machine code back: it is kept for whoever comes with the same
+# function again, so that memory grows with the functions that there are, and not with how often they are met.
+_kept: dict[str, Any] = {}
+
+
+def once(digest: str, make: Callable[[], Any]) -> Any:
+    """What ``make`` makes, made once in this process for what can be known again by its digest."""
+    if digest.startswith(AFRESH):
+        return make()
+    if digest not in _kept:
+        _kept[digest] = make()
+    return _kept[digest]

@@ -61,6 +61,12 @@ def unit(bits: Any) -> Any:
 
 
 @kernel
+def mixed(rng):
+    """64 random bits from the state ``rng``, for calls from Python."""
+    return mix(u64(rng))
+
+
+@kernel
 def next_rng(rng):
     """The generator state after ``rng``."""
     return advance(u64(rng))

@@ -8,47 +8,56 @@ under ``NUMBA_DISABLE_JIT=1``, with identical results. Records nest.
 
 The type's identity holds a digest of what the record's methods mean, with all that they reach, at the time when
 the record is made (see ``gumdp.jit.meaning``), so that an edit of any of it is an edit of every kernel that uses it.
-``Code`` does the same for one Python function that a user wrote.
 """
 
 from __future__ import annotations
 
-import copy
 import functools
-import inspect
 import itertools
-import re
 import types as python_types
-import weakref
 from collections import namedtuple
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 import numba
-import numpy as np
 from numba.core import types
-from numba.core.imputils import impl_ret_borrowed
 from numba.extending import (
-    NativeValue,
-    intrinsic,
+    lower_builtin,
     models,
-    overload,
-    overload_method,
     register_model,
+    type_callable,
     typeof_impl,
-    unbox,
 )
 
 from gumdp.jit.cache import cached
+from gumdp.jit.linked import Kernel, Part, Shared
 from gumdp.jit.meaning import Known, meaning
+from gumdp.jit.verb import teach
 
 T = TypeVar("T")
 
-# Three kinds of compiled function. Reference counts of arrays would cost an atomic operation each time an array
-# is handed on, so neither kernels nor their parts keep any: they can't allocate. What allocates says so.
-kernel = cached(_nrt=False)  # called from Python
-part = numba.njit(nogil=True, _nrt=False, forceinline=True)  # called from kernels, and always inlined
-allocating = cached(_nrt=True)
+
+# Three kinds of compiled function: kernels, what allocates, and parts, which are inlined. Reference counts of arrays
+# would cost an atomic operation each time one is handed on, so neither kernels nor parts keep any: they can't allocate.
+def kernel(function: Callable[..., Any]) -> Any:
+    """A function that Python calls, and kernels too."""
+    return function if numba.config.DISABLE_JIT else cached(Kernel(function))
+
+
+def shared(function: Callable[..., Any]) -> Any:
+    """A kernel that other kernels call without taking it in, so that it is compiled once for all of them."""
+    return function if numba.config.DISABLE_JIT else cached(Shared(function))
+
+
+def allocating(function: Callable[..., Any]) -> Any:
+    """A function that makes arrays."""
+    return function if numba.config.DISABLE_JIT else cached(numba.njit(nogil=True, _nrt=True)(function))
+
+
+def part(function: Callable[..., Any]) -> Any:
+    """A function that is called from kernels, and always inlined."""
+    return function if numba.config.DISABLE_JIT else Part(function)
+
 
 VERBS = {  # what kernels may ask of a record, with the number of arguments
     # objectives: see gumdp.objectives.record
@@ -56,18 +65,24 @@ VERBS = {  # what kernels may ask of a record, with the number of arguments
     # tangents: see gumdp.objectives.tangent
     "tangent": 4, "unsplit": 7, "own": 2, "point": 2,
     # what a step adds: see gumdp.counts.pairs
-    "entries": 0, "entry": 3,
+    "by_entries": 0, "entries": 0, "entry": 3, "row_of": 2, "name_of": 1, "settled": 0, "free_rows": 1, "keep_rows": 0,
+    "is_late": 0, "add_step": 7, "cost_at": 9,
     # models: see gumdp.models.compiled
-    "reset": 1, "step": 3, "cell": 1, "key": 1, "pick": 2, "allowed": 2, "restore": 1, "ended": 1,
+    "reset": 1, "step": 3, "cell": 1, "key": 1, "pick": 2, "allowed": 2, "restore": 1, "ended": 1, "image": 3,
+    # beliefs: see gumdp.models.belief_kernels
+    "observe": 3, "expect": 3, "scatter": 3, "unstep": 0,
     # policies: see gumdp.policies.rollout
-    "choose": 8,
+    "choose": 9,
     # who decides in a trial: see gumdp.policies.play
-    "commence": 0, "decide": 6, "happened": 2, "simulates": 0,
+    "commence": 0, "decide": 6, "happened": 2, "simulates": 0, "teach": 4,
     # parts of a search: see gumdp.search.loop
     "ready": 4, "width": 1, "select": 8, "notes": 0, "chance": 4, "draw": 4, "onward": 2, "between": 1,
-    "prepare": 4, "final": 2, "estimate": 6, "back_up": 3, "recommend": 2,
+    "prepare": 4, "final": 2, "foresee": 5, "look_back": 4, "luck_of": 1, "estimate": 6, "back_up": 6, "recommend": 2,
+    "lists": 0, "lists_last": 0, "possible": 2, "number": 3, "probability": 4, "another": 5,
+    "holds": 0, "record_from": 1, "keep": 4, "due": 1, "alter": 3, "varying": 0, "admits": 2, "least": 0, "value_of": 1,
+    "carry": 1, "drop": 0,
     # control variates: see gumdp.search.control_variate_kernels
-    "expectation": 7, "adjust": 4,
+    "expectation": 7, "adjust": 6,
 }  # fmt: skip
 
 
@@ -99,6 +114,8 @@ class Record(tuple[Any, ...]):
 class RecordType(types.NamedTuple):  # type: ignore[misc, name-defined]
     """The Numba type of a record: a named tuple that is itself and nothing else."""
 
+    _hash: int | None = None
+
     def __init__(self, fields: tuple[Any, ...], cls: type, verbs: Verbs) -> None:
         self.digest, self.methods = verbs
         super().__init__(fields, cls)
@@ -108,6 +125,13 @@ class RecordType(types.NamedTuple):  # type: ignore[misc, name-defined]
     def key(self) -> tuple[Any, ...]:
         cls = self.instance_class
         return cls.__module__, cls.__qualname__, self.types, self.digest
+
+    def __hash__(self) -> int:  # asked some hundred thousand times
+        if self._hash is None:
+            self._hash = hash(self.key)
+        return self._hash
+
+    __eq__ = types.NamedTuple.__eq__  # type: ignore[attr-defined]
 
     def __reduce__(self) -> Any:  # methods stay in their process; what is alive with this key takes its place
         cls = self.instance_class
@@ -128,7 +152,23 @@ def _is_ours(cls: type) -> bool:
     return cls.__module__.startswith("gumdp.")
 
 
-register_model(RecordType)(models.TupleModel)
+@register_model(RecordType)
+@register_model(types.NamedTuple)  # type: ignore[attr-defined]
+class _RecordModel(models.TupleModel):  # type: ignore[misc]
+    """Our records and named tuples are handed on as one value. Numba takes those of others apart for every call."""
+
+    def __init__(self, manager: Any, typ: Any) -> None:
+        super().__init__(manager, typ)
+        self.whole = isinstance(typ, RecordType) or _is_ours(typ.instance_class)
+
+    def get_argument_type(self) -> Any:
+        return self.get_value_type() if self.whole else super().get_argument_type()
+
+    def as_argument(self, builder: Any, value: Any) -> Any:
+        return value if self.whole else super().as_argument(builder, value)
+
+    def from_argument(self, builder: Any, value: Any) -> Any:
+        return value if self.whole else super().from_argument(builder, value)
 
 
 @typeof_impl.register(Record)
@@ -138,10 +178,18 @@ def _typeof_record(value: Any, context: Any) -> RecordType:
     return RecordType(tuple(typeof_impl(field, context) for field in value), cls, verbs)
 
 
+def meaning_of(value: Record) -> str:
+    """A digest of what the methods of a record mean."""
+    cls: Any = type(value)
+    verbs: Verbs = _package_verbs(cls) if _is_ours(cls) else cls._verbs
+    return verbs.digest
+
+
 @dataclass_transform(frozen_default=True)
 def record(cls: type[T]) -> type[T]:
     """Return ``cls`` as an immutable named tuple whose methods compiled kernels can call.
 
+    >>> import numpy as np
     >>> @record
     ... class Halves:
     ...     factor: float
@@ -190,177 +238,16 @@ def _dated(cls: Any, *args: Any, **kwargs: Any) -> Any:
     return super(Record, cls).__new__(versions[now.digest], *args, **kwargs)
 
 
-def _register(typ: type, verb: str, arity: int, implementation: Callable[[Any], Any]) -> None:
-    def typer(self: Any, *args: Any) -> Any:
-        return implementation(self)
-
-    names = ["self", *(f"arg{k}" for k in range(arity))]
-    kind = inspect.Parameter.POSITIONAL_ONLY
-    typer.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in names])  # type: ignore[attr-defined]
-    overload_method(typ, verb, strict=False, jit_options={"forceinline": True})(typer)
+@functools.cache
+def part_of(method: Callable[..., Any] | None) -> Part | None:
+    """A method as a part of kernels, the same one every time."""
+    return None if method is None else Part(method)
 
 
-def _answer(verb: str) -> Callable[[Any], Any]:
-    return lambda self: self.methods.get(verb)
-
-
-for _verb, _arity in VERBS.items():
-    _register(RecordType, _verb, _arity, _answer(_verb))
-
-
-# --- functions that users wrote ---
-
-
-READ_ONLY = types.Array(types.float64, 2, "C", readonly=True)  # an occupancy [S, A]
-_alive: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()  # compiled functions by their digest
-
-
-class Code:
-    """A compiled function of the user's, as a value that records can hold and kernels can call.
-
-    It means what the function means when this is made. What the function reads may change afterwards.
-    """
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = getattr(function, "py_func", function)
-        self.compiled: Any = self.function
-        self.unknown: tuple[str, ...] = ()  # what it reads that can't be known again in another process
-        if numba.config.DISABLE_JIT:
-            self.digest = ""
-            return
-        if not isinstance(self.function, python_types.FunctionType):
-            raise TypeError(f"a {type(self.function).__name__}")
-        means = meaning(function)
-        self.digest, self.unknown = means.digest, means.unknown
-        self.compiled = _alive.get(self.digest)
-        if self.compiled is None:
-            means.finish()
-            self.compiled = _alive[self.digest] = means.copies[0]
-
-    def of_table(self) -> Code:
-        """This function, compiled to make one number of a table that it only reads; raises what the compiler raises.
-
-        Where the compiler can't tell that it only reads, it gets a copy, and fails if it changes that.
-        """
-        if numba.config.DISABLE_JIT:
-            return self
-        try:
-            self.compiled.compile((READ_ONLY,))
-            code = self
-        except Exception:
-            code = self._on_copies()
-            code.compiled.compile((READ_ONLY,))
-        result = code.compiled.overloads[READ_ONLY,].signature.return_type
-        if not isinstance(result, (types.Integer, types.Float, types.Boolean)):
-            raise TypeError(f"it returns {result}, not a number")
-        return code
-
-    def _on_copies(self) -> Code:
-        """This function, called with a copy of its array; it fails if it changes that."""
-        function = self.compiled
-
-        def guarded(array):
-            given = array.copy()
-            result = function(given)
-            if not np.array_equal(given, array):
-                raise ValueError
-            return result
-
-        guarded.__qualname__ = f"guarded_{self.digest.replace('-', '_')}"
-        other = copy.copy(self)
-        other.digest = f"{self.digest}-guarded"
-        other.compiled = numba.njit(_nrt=True)(guarded)
-        return other
-
-    def of(self, table: Any) -> Any:
-        """The answer for a table, which the function can only read."""
-        return self.function(read_only(table))
-
-    def call1(self, a: Any) -> Any:
-        return self.function(a)
-
-    def call2(self, a: Any, b: Any) -> Any:
-        return self.function(a, b)
-
-    def call3(self, a: Any, b: Any, c: Any) -> Any:
-        return self.function(a, b, c)
+teach(RecordType, frozenset(VERBS), lambda typ, verb: part_of(typ.methods.get(verb)))
 
 
 type_of = numba.typeof  # the type that kernels see a value as
-
-
-def reason(error: Exception) -> str:
-    """What the compiler objects to, in one line."""
-    lines = [re.sub("\x1b\\[[0-9;]*m", "", line).strip() for line in str(error).splitlines()]
-    telling = [line for line in lines if line and not line.startswith("Failed in ")]
-    return (telling or [type(error).__name__])[0].rstrip(".")
-
-
-class CodeType(types.Type):
-    """The Numba type of ``Code``: one type for each meaning of a function."""
-
-    def __init__(self, digest: str, compiled: Any) -> None:
-        self.digest = digest
-        self.compiled = compiled
-        super().__init__(name=f"Code({digest})")
-
-    @property
-    def key(self) -> str:
-        return self.digest
-
-    def __reduce__(self) -> Any:  # the cache index needs to compare types, never to call through them
-        return CodeType, (self.digest, None)
-
-
-register_model(CodeType)(models.OpaqueModel)
-
-
-@typeof_impl.register(Code)
-def _typeof_code(value: Any, context: Any) -> CodeType:
-    return CodeType(value.digest, value.compiled)
-
-
-@unbox(CodeType)
-def _unbox_code(typ: Any, obj: Any, c: Any) -> Any:
-    return NativeValue(c.context.get_dummy_value())
-
-
-@intrinsic
-def _as_read_only(context: Any, array: Any) -> Any:
-    """The same array as one of a type that can't be written to."""
-    same = array.copy(readonly=True)
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return impl_ret_borrowed(context, builder, same, args[0])
-
-    return same(array), generate
-
-
-def read_only(array: Any) -> Any:
-    """The same array as one that can't be written to, for the interpreter."""
-    same = array.view()
-    same.flags.writeable = False
-    return same
-
-
-def _reader(self: Any) -> Any:
-    f = self.compiled
-    return lambda self, table: f(_as_read_only(table))
-
-
-_register(CodeType, "of", 1, _reader)
-
-
-def _caller(arity: int) -> Callable[[Any], Any]:
-    def implementation(self: Any) -> Any:
-        f = self.compiled
-        return (lambda self, a: f(a), lambda self, a, b: f(a, b), lambda self, a, b, c: f(a, b, c))[arity - 1]
-
-    return implementation
-
-
-for _arity in (1, 2, 3):
-    _register(CodeType, f"call{_arity}", _arity, _caller(_arity))
 
 
 # --- unsigned arithmetic that means the same compiled and interpreted ---
@@ -371,6 +258,21 @@ def u64(x: Any) -> Any:
     return int(x)
 
 
-@overload(u64, strict=False)
-def _u64(x: Any) -> Any:
-    return lambda x: np.uint64(x)
+@type_callable(u64)
+def _type_u64(context: Any) -> Any:
+    return lambda x: types.uint64
+
+
+@lower_builtin(u64, types.Any)
+def _lower_u64(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return context.cast(builder, args[0], signature.args[0], types.uint64)
+
+
+@part
+def copy_to(target: Any, source: Any, count: Any) -> None:
+    """Make the first ``count`` entries of ``target`` those of ``source``.
+
+    A slice would do the same, and compile two seconds longer for the message that shapes differ.
+    """
+    for k in range(count):
+        target[k] = source[k]

@@ -74,6 +74,8 @@ def taught_names() -> frozenset[str]:
 def _taught_names(size: int) -> frozenset[str]:
     names: set[str] = set()
     for key, typ in builtin_registry.globals:
+        if str(getattr(key, "__module__", "")).startswith("gumdp.jit."):
+            continue  # ours to teach
         for template in getattr(typ, "templates", ()):
             stands_for_method = getattr(template, "_overload_func", None) is key  # methods come below
             if not stands_for_method and _is_strangers(template):

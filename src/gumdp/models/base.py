@@ -18,6 +18,11 @@ class Model(ABC):
     """A world to plan in: states, actions, and what happens. The occupancy counts (cell, action) pairs.
 
     In a tabular model a cell is a state; in a simulator of continuous states it is a box of them.
+
+    >>> import gumdp
+    >>> model = gumdp.zoo.load("frozenlake-entropy").model
+    >>> model.shape, model.action_names
+    ((16, 4), ('left', 'down', 'right', 'up'))
     """
 
     shape: tuple[int, int]  # cells, actions
@@ -27,11 +32,26 @@ class Model(ABC):
     grid: tuple[int, int] | None  # rows, columns: how to draw the cells
     axes: tuple[str, str] | None = None  # a phase plane: the rows of the grid run to the right, its columns upwards
     interpreted: bool = False  # whether each step is a call of the interpreter's, and slow
+    deterministic: bool = False  # whether an action is known to have one outcome in each state; the start may be drawn
     source: Source | None = None  # the environment or the data that the model was made of
+
+    @property
+    def masked(self) -> bool:
+        """Whether some state lacks some action."""
+        return self.available is not None
 
     @abstractmethod
     def compiled(self) -> Any:
         """The record that kernels call: see ``gumdp.models.compiled``."""
+
+    @property
+    def known(self) -> Any:
+        """The table that the model is, or None where its probabilities are not known."""
+        return None
+
+    def simulation(self, steps: int) -> Any:
+        """The record that a search of trials of so many steps may change: ``compiled()``, unless simulations learn."""
+        return self.compiled()
 
     @abstractmethod
     def state(self, state: Any) -> Any:
@@ -67,7 +87,7 @@ class Model(ABC):
         """``action`` as an int, if there is such an action."""
         number = check_int("action", action, 0)
         if number >= self.shape[1]:
-            raise GumdpError(f"action must be below {self.shape[1]}, the number of actions, not {number}.")
+            raise GumdpError(f"action must be below {self.shape[1]}, the number of actions, not {show(number)}.")
         return number
 
     @original_errors()

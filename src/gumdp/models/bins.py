@@ -10,12 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gumdp.errors import GumdpError, check_int, unknown
+from gumdp.errors import GumdpError, check_int, items, one_of, show
 from gumdp.models.compiled import EdgeBoxes, EqualBoxes, cells_of
 
 Array = NDArray[np.float64]
 OUTSIDE = ("clip", "error")
 MOST = 10_000_000  # cells that an occupancy may have
+MOST = 2**31  # bins of a dimension
+
+
+def _names(names: Any) -> tuple[str, ...] | None:
+    given = None if names is None else items(names)
+    if names is not None and (given is None or not all(isinstance(name, str) for name in given)):
+        raise GumdpError(f"Bins: names must be a text for each dimension, not {show(names)}.")
+    return None if given is None else tuple(given)
 
 
 class Bins:
@@ -45,14 +53,13 @@ class Bins:
         outside: str = "clip",
         names: Sequence[str] | None = None,
     ) -> None:
-        if outside not in OUTSIDE:
-            raise unknown("outside", outside, OUTSIDE)
+        one_of("outside", outside, OUTSIDE)
         self.mode = outside
-        self.names = None if names is None else tuple(names)
+        self.names = _names(names)
         self.edges: tuple[Array, ...] | None = None  # of each dimension, if they are not equal bins
-        several = counts if isinstance(counts, (Sequence, np.ndarray)) else [counts]
-        self._counts = tuple(check_int("Bins: counts", c, 1) for c in several)
-        self._spread = not isinstance(counts, (Sequence, np.ndarray))  # one number is for every dimension
+        several = items(counts) if isinstance(counts, (Sequence, np.ndarray)) else None
+        self._spread = several is None  # one number is for every dimension
+        self._counts = tuple(check_int("Bins: counts", c, 1, MOST) for c in ([counts] if several is None else several))
         self._low, self._high = _ends("low", low), _ends("high", high)
         self.shape: tuple[int, ...] | None = None  # bins of each dimension, once their number is known
         lists = (None if self._spread else self._counts, self._low, self._high)
@@ -255,8 +262,8 @@ def _ends(what: str, values: ArrayLike | None) -> Array | None:
         return None
     try:
         line = np.atleast_1d(np.array(values, dtype=np.float64))
-    except (TypeError, ValueError):
-        raise GumdpError(f"Bins: {what} must be numbers, not {values!r}.") from None
+    except (TypeError, ValueError, OverflowError):
+        raise GumdpError(f"Bins: {what} must be numbers, not {show(values)}.") from None
     if line.ndim != 1 or line.size == 0:
         raise GumdpError(f"Bins: {what} must be a number for each dimension, not an array of shape {line.shape}.")
     return line

@@ -7,6 +7,7 @@ and nothing more. Costs are flat arrays [S·A], row r = s·A + a.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -159,12 +160,12 @@ def reweigh(policy, first, actions, q, step):
     most = -np.inf
     for a in range(actions):
         if policy[first + a] > 0.0:
-            q[a] = np.log(policy[first + a]) - step * q[a]
+            q[a] = math.log(policy[first + a]) - step * q[a]
             most = max(most, q[a])
     total = 0.0
     for a in range(actions):
         if policy[first + a] > 0.0:
-            policy[first + a] = max(RAREST, np.exp(q[a] - most))
+            policy[first + a] = max(RAREST, math.exp(q[a] - most))
             total += policy[first + a]
     for a in range(actions):
         policy[first + a] /= total

@@ -38,7 +38,7 @@ def check_model(model: Model, *, steps: int = STEPS, seed: int = 0) -> CheckRepo
     ('states', 'the same walk of 100 steps twice')
     """
     check_type("check_model: model", model, Model)
-    steps, seed = check_int("steps", steps, 1), check_int("seed", seed, 0)
+    steps, seed = check_int("steps", steps, 1, 10**6), check_int("seed", seed, 0)
     first = walk(model, steps, seed)
     if walk(model, steps, seed) != first:
         raise GumdpError(

@@ -6,6 +6,7 @@ Where Gymnasium keeps 64-bit floats, so does the twin; where it rounds to 32 bit
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -13,6 +14,9 @@ import numpy as np
 
 from gumdp.jit.record import part, record, u64
 from gumdp.models.compiled import four
+
+START = -0.6, -0.4  # where MountainCar starts
+ROUNDED = 1e-14  # more than rounding can do to numbers of this size
 
 
 @part
@@ -53,6 +57,38 @@ class MountainCar:
 
     def ended(self, s):
         return s[0] >= self.goal_position and s[1] >= self.goal_velocity
+
+
+@record
+class MountainCarBoxes:
+    """Where a box of MountainCar's states can lead: the corners of a box that holds every image, rounding included."""
+
+    car: MountainCar
+
+    def image(self, low_end, high_end, a):
+        car = self.car
+        near, far = cosines(3.0 * low_end[0], 3.0 * high_end[0])
+        push = (float(a) - 1.0) * car.force
+        slow = clip(low_end[1] + push - car.gravity * far - ROUNDED, -car.max_speed, car.max_speed)
+        fast = clip(high_end[1] + push - car.gravity * near + ROUNDED, -car.max_speed, car.max_speed)
+        left = clip(low_end[0] + slow - ROUNDED, car.min_position, car.max_position)
+        right = clip(high_end[0] + fast + ROUNDED, car.min_position, car.max_position)
+        if left == car.min_position and slow < 0.0:  # some of it may be stopped by the wall, or all
+            fast = max(fast, 0.0)
+            slow = 0.0 if right == car.min_position else slow
+        return (left, slow), (right, fast)
+
+
+@part
+def cosines(first, last):
+    """The least and the largest cosine between two angles in (-2π, 2π), rounding included."""
+    one, two = math.cos(first), math.cos(last)
+    least, most = min(one, two), max(one, two)
+    if first <= 0.0 <= last:
+        most = 1.0
+    if first <= -math.pi <= last or first <= math.pi <= last:
+        least = -1.0
+    return least - ROUNDED, most + ROUNDED
 
 
 @record
@@ -215,3 +251,29 @@ def slope(p, s, torque):
     acc2 = (torque + d2 / d1 * phi1 - swing - phi2) / (p.m2 * p.lc2**2 + p.moi - d2**2 / d1)
     acc1 = -(d2 * acc2 + phi1) / d1
     return speed1, speed2, acc1, acc2
+
+
+def is_certain(dynamics: Any) -> bool:
+    """Whether these are dynamics of this file in which nothing happens by chance."""
+    return isinstance(dynamics, MountainCar | CartPole | Pendulum) or (
+        isinstance(dynamics, Acrobot) and dynamics.noise == 0.0
+    )
+
+
+def boxes_of(dynamics: Any) -> tuple[Any, Any, Any] | None:
+    """(the record that moves boxes of states, the lower and upper corner of all states), where there is one."""
+    if not isinstance(dynamics, MountainCar) or dynamics.gravity < 0.0:
+        return None
+    low, high = (dynamics.min_position, -dynamics.max_speed), (dynamics.max_position, dynamics.max_speed)
+    return (MountainCarBoxes(dynamics), low, high) if -2.0 < low[0] <= high[0] < 2.0 else None
+
+
+def start_pieces(begin: Any, count: int) -> list[Any] | None:
+    """Boxes that start states lie in, each as likely as the others; None where that is not known.
+
+    ``count`` is a power of 2, so that all have exactly the same probability.
+    """
+    if not isinstance(begin, MountainCar):
+        return None
+    ends = [(START[0] + (START[1] - START[0]) * (k / count), 0.0) for k in range(count + 1)]
+    return list(itertools.pairwise(ends))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.errors import GumdpError
+from gumdp.errors import GumdpError, items, show
 
 FILES = (".csv", ".parquet")
 
@@ -19,7 +19,11 @@ def columns_of(data: Any) -> dict[str, Any] | None:
     if isinstance(data, Path) or (isinstance(data, str) and data.endswith(FILES)):
         return _from_file(Path(data))
     if isinstance(data, Mapping):
-        return {str(name): _array(list(values)) for name, values in data.items()}
+        listed = {str(name): items(values) for name, values in data.items()}
+        wrong = [name for name, values in listed.items() if values is None]
+        if wrong:
+            raise GumdpError(f"learn: the column {show(wrong[0])} must be a list of values.")
+        return {name: _array(values or []) for name, values in listed.items()}
     if hasattr(data, "column_names") and hasattr(data, "to_pydict"):  # Arrow
         return {str(name): _array(values) for name, values in data.to_pydict().items()}
     if hasattr(data, "columns") and hasattr(data, "to_numpy"):  # pandas
@@ -49,12 +53,33 @@ def _from_file(path: Path) -> dict[str, Any]:
             from pyarrow import parquet
         except ImportError:
             raise GumdpError("learn: Parquet files need the package pyarrow: pip install 'gumdp[parquet]'.") from None
-        return columns_of(parquet.read_table(path)) or {}
+        try:
+            return columns_of(parquet.read_table(path)) or {}
+        except (OSError, ValueError) as error:
+            raise GumdpError(f"learn: {str(path)!r} can't be read as a Parquet file: {_line(error)}") from None
     if path.suffix != ".csv":
         raise GumdpError(f"learn: files must be of the kinds {' and '.join(FILES)}, not {path.name!r}.")
-    with path.open(newline="", encoding="utf-8") as file:
-        names, *rows = list(csv.reader(file)) or [[]]
-    return {name: _parsed([row[k] for row in rows]) for k, name in enumerate(names)}
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()  # spreadsheets put a mark before the first name
+        mark = max(",;\t", key=lines[0].count) if lines else ","  # some of them separate by semicolons
+        names, *rows = [row for row in csv.reader(lines, delimiter=mark) if row] or [[]]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise GumdpError(f"learn: {str(path)!r} can't be read as a CSV file: {_line(error)}") from None
+    for number, row in enumerate(rows, 1):
+        if len(row) > len(names):
+            raise GumdpError(f"learn: {str(path)!r} has {len(names)} columns, but {len(row)} in row {number}.")
+    width = len(names)
+    return {name: _parsed([*column]) for name, column in zip(names, _transposed(rows, width), strict=True)}
+
+
+def _transposed(rows: list[list[str]], width: int) -> list[tuple[str, ...]]:
+    """Columns; where a row stops early, the rest of it is empty."""
+    whole = (row + [""] * (width - len(row)) for row in rows)
+    return list(zip(*whole, strict=True)) if rows else [()] * width
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())
 
 
 def _parsed(texts: list[str]) -> Any:
@@ -69,5 +94,7 @@ def _parsed(texts: list[str]) -> Any:
 
 
 def _array(values: list[Any]) -> Any:
-    """One value a row: numbers, names, or the numbers of a continuous state."""
-    return np.array([x.tolist() if hasattr(x, "tolist") else x for x in values])
+    """One value a row: numbers, names, or the numbers of a continuous state; what is neither stays as it is."""
+    plain = [x.tolist() if hasattr(x, "tolist") else x for x in values]
+    mixed = len({isinstance(x, str) for x in plain}) > 1  # NumPy would make a text of nan
+    return np.array(plain, dtype=object) if mixed else np.array(plain)

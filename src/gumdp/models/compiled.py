@@ -149,6 +149,45 @@ class Simulation:
 
 
 @record
+class MaskedSimulation:
+    """A simulation in which not every action is available in every state."""
+
+    simulation: Simulation
+    mask: Any  # Code: (state, action) → bool
+
+    def reset(self, bits):
+        return self.simulation.reset(bits)
+
+    def step(self, s, a, bits):
+        return self.simulation.step(s, a, bits)
+
+    def cell(self, s):
+        return self.simulation.cell(s)
+
+    def key(self, s):
+        return self.simulation.key(s)
+
+    def pick(self, s, draw):
+        count = u64(0)
+        for a in range(self.simulation.actions):
+            if self.mask.call2(s, u64(a)):
+                count += u64(1)
+        left = below(draw, count)
+        for a in range(self.simulation.actions):
+            if self.mask.call2(s, u64(a)):
+                if left == u64(0):
+                    return u64(a)
+                left -= u64(1)
+        return u64(0)
+
+    def allowed(self, s, a):
+        return self.mask.call2(s, u64(a))
+
+    def restore(self, s):
+        return s
+
+
+@record
 class Still:
     """Dynamics without randomness."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gumdp.errors import GumdpError, check_int
+from gumdp.errors import GumdpError, check_int, describe
 from gumdp.jit.callback import original_errors
 from gumdp.models.base import Model
 from gumdp.models.bins import Bins
@@ -19,6 +19,7 @@ from gumdp.models.gymnasium.observations import Cells, cells_for, flat
 from gumdp.models.gymnasium.opening import actions_of, open_environment, title
 from gumdp.models.gymnasium.table import names_of
 from gumdp.models.sampling import wander
+from gumdp.models.tidy import tidy, truths
 
 Ints = NDArray[np.int64]
 EPISODE = 200  # steps after which a sampled episode is broken off
@@ -84,11 +85,11 @@ def from_arrays(
                 f"learn: {name}[{bad[0]}] is {values[bad[0]]}; it must be from 0 to {count - 1}: "
                 f"correct it, or give another shape than {shape}."
             )
-    over = np.zeros(n, bool) if terminated is None else np.asarray(terminated).astype(bool)
+    over = np.zeros(n, bool) if terminated is None else _flags(terminated, n)
     first = np.zeros(n, bool)
     first[0] = True
     if episodes is not None:
-        number = np.asarray(episodes)
+        number = _column("episodes", episodes, n)
         first[1:] = number[1:] != number[:-1]
     first[1:] |= over[:-1]
     return Log(
@@ -99,13 +100,27 @@ def from_arrays(
     )  # fmt: skip
 
 
+def _column(name: str, values: Any, n: int) -> NDArray[Any]:
+    """One value for each transition."""
+    try:
+        column = np.asarray(values)
+    except Exception:  # lists can be nested in any way
+        column = np.array(None)
+    if column.shape != (n,):
+        raise GumdpError(f"learn: {name} must have an entry for each of the {n} transitions, not {describe(values)}.")
+    return column
+
+
+def _flags(terminated: Any, n: int) -> NDArray[np.bool_]:
+    return truths("terminated", _column("terminated", terminated, n))
+
+
 def from_columns(columns: Mapping[str, Any], shape: tuple[int, int] | None, bins: Bins | None) -> Log:
-    """A log of the columns state, action, next_state, and optionally terminated and episode."""
-    missing = [name for name in ("state", "action", "next_state") if name not in columns]
-    if missing:
-        raise GumdpError(f"learn: the data needs a column {missing[0]!r}; it has {list(map(str, columns))}.")
-    rows = columns["state"], columns["action"], columns["next_state"]
-    return from_arrays(rows, shape, bins, terminated=columns.get("terminated"), episodes=columns.get("episode"))
+    """A log of the columns state, action, next_state, and optionally terminated, episode and step."""
+    table, notes = tidy(columns)
+    rows = table["state"], table["action"], table["next_state"]
+    log = from_arrays(rows, shape, bins, terminated=table.get("terminated"), episodes=table.get("episode"))
+    return replace(log, text=f"{log.text} (left out: {', '.join(notes)})") if notes else log
 
 
 def from_minari(dataset: Any, bins: Bins | None, index: Any, cells: int | None) -> Log:
@@ -277,16 +292,20 @@ def _described(bins: Bins | None) -> dict[str, Any]:
     return {} if bins is None else {"state_names": bins.cell_names(), "grid": bins.grid}
 
 
+CONTINUOUS = " (put continuous actions into groups first, as np.digitize does, and give the groups' numbers)"
+
+
 def _whole_numbers(name: str, values: Any) -> Ints:
     """The values as whole numbers, or an error that names the first that is not."""
     line = np.asarray(values)
     if line.ndim != 1:
-        hint = " (give bins for continuous states)" if line.ndim == 2 and name != "actions" else ""
+        hint = "" if line.ndim != 2 else CONTINUOUS if name == "actions" else " (give bins for continuous states)"
         raise GumdpError(f"learn: {name} must be a list of whole numbers, not an array of shape {line.shape}{hint}.")
     if line.size and line.dtype.kind not in "iub":
         if line.dtype.kind != "f":
             raise GumdpError(f"learn: {name} must be whole numbers, not {line.dtype}.")
         bad = np.flatnonzero(~np.isfinite(line) | (line != np.rint(line)))
         if bad.size:
-            raise GumdpError(f"learn: {name}[{bad[0]}] is {line[bad[0]]}; it must be a whole number.")
+            hint = CONTINUOUS if name == "actions" else ""
+            raise GumdpError(f"learn: {name}[{bad[0]}] is {line[bad[0]]}; it must be a whole number{hint}.")
     return line.astype(np.int64)

@@ -60,6 +60,9 @@ class Tabular(Model):
         self.state_names = _names("state_names", state_names, self.shape[0])
         self.action_names = _names("action_names", action_names, self.shape[1])
         self.grid = _grid(grid, self.shape[0])
+        self.deterministic = bool(np.diff(self.offsets).max() == 1)
+        self.rewards: NDArray[np.float64] | None = None  # [n, k]: what each transition pays, if an environment said so
+        self.looks: NDArray[np.int64] | None = None  # [S]: states that look alike have the same number, where some do
 
     @classmethod
     def from_matrices(
@@ -139,10 +142,14 @@ class Tabular(Model):
     def compiled(self) -> Any:
         return self._compiled
 
+    @property
+    def known(self) -> Tabular:
+        return self
+
     def state(self, state: Any) -> np.uint64:
         number = check_int("state", state, 0)
         if number >= self.shape[0]:
-            raise GumdpError(f"state must be below {self.shape[0]}, the number of states, not {number}.")
+            raise GumdpError(f"state must be below {self.shape[0]}, the number of states, not {show(number)}.")
         return np.uint64(number)
 
     def public(self, state: Any) -> int:

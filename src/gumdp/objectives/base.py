@@ -121,6 +121,8 @@ class Objective(ABC):
         """(β, g) with f = exp(β·g), β > 0, or None."""
         return None
 
+    maximises: bool = False  # whether it is the negative of a utility: see ``gumdp.Utility``
+    increasing: bool = False  # whether the utility is known to grow with every total
     label: str | None = None  # what results call it, as a part of a sum
 
     def named(self, label: str) -> Self:
@@ -133,7 +135,7 @@ class Objective(ABC):
         if not isinstance(label, str) or not label.strip():
             raise GumdpError(f"the name of an objective must be a text, not {show(label)}.")
         twin = copy.copy(self)
-        twin.label = label
+        object.__setattr__(twin, "label", label)  # some are frozen
         return twin
 
     score, fit = renamed("score"), renamed("fit")

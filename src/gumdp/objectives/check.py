@@ -11,7 +11,7 @@ import numpy as np
 
 from gumdp.counts.rehearsal import rehearse
 from gumdp.counts.running import new_running
-from gumdp.errors import GumdpError, check_int
+from gumdp.errors import GumdpError, check_int, show
 from gumdp.jit.callback import reraise
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.function import as_objective
@@ -49,16 +49,17 @@ def check_objective(objective: Any, shape: Shape, samples: int = 100, seed: int 
     >>> import gumdp
     >>> print(check_objective(gumdp.Linear([[0.0, 1.0]]), (1, 2)).findings[2][1])
     agrees with differences at 100 points
-    >>> check_objective(gumdp.Function(lambda d: d[0, 0] * d[0, 1], convex=True), (1, 2))  # doctest: +ELLIPSIS
+    >>> product = gumdp.Function(lambda d: d[0, 0] * d[0, 1], convex=True)
+    >>> check_objective(product, (1, 2))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     gumdp.errors.GumdpError: check_objective: Function(<lambda>) says that it is convex, but ...
     """
     try:
         states, actions = shape
     except (TypeError, ValueError):
-        raise GumdpError(f"check_objective: shape must be (S, A), not {shape!r}.") from None
+        raise GumdpError(f"check_objective: shape must be (S, A), not {show(shape)}.") from None
     size = (check_int("check_objective: S of shape", states, 1), check_int("check_objective: A of shape", actions, 1))
-    case = Case(as_objective(objective), size, check_int("samples", samples, 1), check_int("seed", seed, 0))
+    case = Case(as_objective(objective), size, check_int("samples", samples, 1, 10**6), check_int("seed", seed, 0))
     case.objective.check_shape(size)
     findings = tuple((name, check(case)) for name, check in CHECKS)
     return ObjectiveReport(repr(case.objective), size, findings)
@@ -69,7 +70,7 @@ class Case:
 
     def __init__(self, objective: Objective, shape: Shape, samples: int, seed: int) -> None:
         self.objective, self.shape, self.samples, self.seed = objective, shape, samples, seed
-        self.cells = shape[0] * shape[1]
+        self.entries = shape[0] * shape[1]
         self.scale = 1.0  # 1 + the largest |value| so far: what rounding is relative to
 
     def fail(self, sentence: str) -> GumdpError:
@@ -107,13 +108,13 @@ class Case:
 
     def draw(self, rng: np.random.Generator, kind: int) -> Array:
         """A random occupancy: full (0), of a few pairs (1), of a short trial (2), of one pair (3)."""
-        d = np.zeros(self.cells)
+        d = np.zeros(self.entries)
         if kind == 0:
-            d = rng.dirichlet(np.ones(self.cells))
+            d = rng.dirichlet(np.ones(self.entries))
         elif kind == 2:
-            np.add.at(d, rng.integers(self.cells, size=STEPS), trial_weights(rng))
+            np.add.at(d, rng.integers(self.entries, size=STEPS), trial_weights(rng))
         else:
-            few = rng.permutation(self.cells)[: 1 if kind == 3 else 1 + rng.integers(8)]
+            few = rng.permutation(self.entries)[: 1 if kind == 3 else 1 + rng.integers(8)]
             d[few] = rng.dirichlet(np.ones(few.size))
         return d.reshape(self.shape)
 
@@ -154,9 +155,9 @@ def check_bounds(case: Case) -> str:
 def check_gradient(case: Case) -> str:
     """The slope along a direction lies between the differences to the left and to the right, which may differ."""
     rng = np.random.default_rng(case.seed)
-    h = min(STEP, 0.25 / case.cells)
+    h = min(STEP, 0.25 / case.entries)
     for _ in range(case.samples):
-        d = 0.5 * case.draw(rng, 0) + 0.5 / case.cells
+        d = 0.5 * case.draw(rng, 0) + 0.5 / case.entries
         before = d.copy()
         slope = case.ask("gradient", d)
         if slope is None:
@@ -202,11 +203,11 @@ def check_lipschitz(case: Case) -> str:
     if not (np.isfinite(constant) and constant >= 0.0):
         raise case.fail(f"declares the Lipschitz constant {constant}, which is not a finite number of at least 0")
     floor = float(case.ask("lipschitz_floor"))
-    if floor * case.cells >= 1.0:
+    if floor * case.entries >= 1.0:
         return f"{constant:.6g} is for entries of at least {floor:g}, which no occupancy of this shape has"
     steepest = 0.0
     for pair in case.occupancies():
-        d, far = (floor + (1.0 - floor * case.cells) * x for x in pair)
+        d, far = (floor + (1.0 - floor * case.entries) * x for x in pair)
         for e in (far, d + 1e-3 * (far - d)):
             apart, change = float(np.abs(d - e).sum()), abs(case.value(d) - case.value(e))
             if change > constant * apart + SLACK * case.scale:
@@ -221,7 +222,7 @@ def check_lipschitz(case: Case) -> str:
 
 def check_expression(case: Case) -> str:
     """The expression for cvxpy has the same value, and is as convex as declared."""
-    if case.cells > LARGE:
+    if case.entries > LARGE:
         return f"not looked at beyond {LARGE} pairs"
     import cvxpy
 
@@ -258,8 +259,8 @@ def check_rescoring(case: Case) -> str:
 
 def check_tangent(case: Case) -> str:
     """Its tangents, smoothed or not, are nowhere above a convex objective; as they are, they touch it."""
-    if not case.ask("convex") or case.cells > LARGE:
-        return f"not looked at{f' beyond {LARGE} pairs' if case.cells > LARGE else ': not convex'}"
+    if not case.ask("convex") or case.entries > LARGE:
+        return f"not looked at{f' beyond {LARGE} pairs' if case.entries > LARGE else ': not convex'}"
     try:
         record = case.ask("tangent", case.shape)
     except GumdpError as error:  # of a part that has no gradient
@@ -271,7 +272,7 @@ def check_tangent(case: Case) -> str:
         if not case.same(value, own := float(record.value(at))):
             raise case.fail(f"is {value:.9g} where its tangent record says {own:.9g}")
         for smoothing in (0.0, 0.01):
-            slope = np.zeros(case.cells)
+            slope = np.zeros(case.entries)
             constant = record.tangent(at, slope, 1.0, smoothing)
             reraise()
             touch, below = constant + slope @ at, constant + slope @ e.ravel()
@@ -287,7 +288,7 @@ def check_claims(case: Case, record: Any, d: Array, e: Array) -> None:
     """What the tangent record says of f besides: that it is a sum over the pairs, or what it measures."""
     change, (x, y) = case.value(d) - case.value(e), (d.ravel(), e.ravel())
     if record.over_pairs():
-        own = sum(record.own(i, x[i]) - record.own(i, y[i]) for i in range(case.cells))
+        own = sum(record.own(i, x[i]) - record.own(i, y[i]) for i in range(case.entries))
         if not case.same(change, own):
             raise case.fail(f"changes by {change:.9g} where its tangent record's sum over the pairs does by {own:.9g}")
     if measured := record.measures():
@@ -318,7 +319,7 @@ def rehearsals(case: Case) -> Iterator[tuple[float, float, int, float]]:
     """For each occupancy: its value, the one re-scored with what it did not restore, and the one added up."""
     record = record_of(case)
     rng = np.random.default_rng(case.seed)
-    running = new_running(record, case.shape, case.cells)
+    running = new_running(record, case.shape, case.entries)
     for pair in case.occupancies():
         for d in pair:
             pairs = rng.permutation(np.flatnonzero(d)).astype(np.uint64)

@@ -31,7 +31,8 @@ class Constrained(Objective):
     max(0, ·) doesn't stretch. The gradient counts the budgets that are exceeded.
 
     >>> import numpy as np
-    >>> Constrained([[0.0, 1.0]], [[1.0, 0.0]], budgets=0.5, penalty=10.0).value(np.array([[0.75, 0.25]]))
+    >>> f = Constrained([[0.0, 1.0]], [[1.0, 0.0]], budgets=0.5, penalty=10.0)
+    >>> f.value(np.array([[0.75, 0.25]]))  # 0.25, and 10 times the excess of 0.25
     2.75
     """
 
@@ -40,6 +41,8 @@ class Constrained(Objective):
     def __init__(self, costs: ArrayLike, constraints: ArrayLike, budgets: ArrayLike, penalty: ArrayLike) -> None:
         self.costs = cost_table("Constrained: costs", costs)
         table = number_table("Constrained: constraints", constraints)
+        if np.ndim(costs) == 1 and table.ndim in (1, 2):  # of totals, which are a table of one row
+            table = table[..., None, :]
         if table.ndim not in (2, 3) or table.shape[-2:] != self.costs.shape:
             rule = f"[K, S, A] with (S, A) = {self.costs.shape} as the costs have"
             raise GumdpError(f"Constrained: constraints must have the shape {rule}, not {table.shape}.")

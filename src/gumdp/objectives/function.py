@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.errors import GumdpError, check_float
+from gumdp.errors import GumdpError, check_bool, check_float, check_text, show
 from gumdp.jit.callback import python_value, register
-from gumdp.jit.record import Code, read_only, reason, record
+from gumdp.jit.code import Code, read_only, reason
+from gumdp.jit.pointer import Pointer, answer_at
+from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Shape, one_number
 from gumdp.objectives.interpreted import InterpretedRecord, interpreted
 from gumdp.objectives.record import Dense
@@ -48,18 +50,20 @@ class Function(Objective):
                 raise GumdpError(f"Function: {what} must be a function of the occupancy, not {type(given).__name__}.")
         self.function: Callable[[Array], float] = function
         self.slope = gradient
-        self.name = str(getattr(function, "__name__", type(function).__name__) if name is None else name)
-        self._convex = bool(convex)
+        usual = str(getattr(function, "__name__", type(function).__name__))
+        self.name = usual if name is None else check_text("the name of an objective", name)
+        self._convex = check_bool("convex", convex)
         self._bounds = None if bounds is None else _ends(bounds)
         self._lipschitz = None if lipschitz is None else check_float("Function: lipschitz", lipschitz, 0.0)
-        self._code: Code | None = None
+        self._code: Pointer | None = None
+        self._former: list[Pointer] = []  # what it meant before, as problems may have it that were made then
         self._obstacle: str | None = None  # why it can't be compiled
 
     def __repr__(self) -> str:
         return f"Function({self.name})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_code": None}  # compiled code stays in its process
+        return {**vars(self), "_code": None, "_former": []}  # compiled code stays in its process
 
     @property
     def convex(self) -> bool:
@@ -76,21 +80,26 @@ class Function(Objective):
 
     def _answer(self, d: Array) -> Any:
         """What the function returns for ``d``, which stays as it is whatever the function does."""
-        given = d.copy()
+        given = self._given(d).copy()
         result = self.function(given)
-        if not np.array_equal(given, d, equal_nan=True):
+        if not np.array_equal(given, self._given(d), equal_nan=True):
             raise GumdpError(f"the objective {self.name} changes the occupancy that it is given; it must only read it.")
         return result
+
+    def _given(self, d: Array) -> Array:
+        """What the function is given: the occupancy [S, A]."""
+        return d
 
     def gradient(self, d: Array) -> Array | None:
         if self.slope is None:
             return None
+        given = self._given(d)
         try:
-            slope = np.asarray(self.slope(d.copy()), dtype=np.float64)
+            slope = np.asarray(self.slope(given.copy()), dtype=np.float64)
         except Exception as error:
             raise GumdpError(f"the gradient of {self.name} failed with {type(error).__name__}: {error}") from error
-        if slope.shape != d.shape:
-            raise GumdpError(f"the gradient of {self.name} must have the shape {d.shape}, not {slope.shape}.")
+        if slope.shape != given.shape:
+            raise GumdpError(f"the gradient of {self.name} must have the shape {given.shape}, not {slope.shape}.")
         return slope
 
     def bounds(self, shape: Shape) -> tuple[float, float] | None:
@@ -101,13 +110,24 @@ class Function(Objective):
 
     def record(self, shape: Shape) -> Any:
         with _compiling:  # threads that ask at the same time get the same code, and one of them warns
+            if self._code is not None and self._code.code.has_changed():
+                self._former.append(self._code)
+                self._code = None
             if self._code is None and self._obstacle is None:
                 self._obstacle = self._compile(shape)
                 if self._obstacle is not None:
                     return interpreted(self, shape, self._obstacle)
         if self._code is None:
             return InterpretedRecord(register(self), *shape)
-        return FunctionRecord(self._code, register(self), *shape)
+        return self._compiled(self._code.address, shape)
+
+    def _compiled(self, address: int, shape: Shape) -> Any:
+        """The record of the compiled function."""
+        return FunctionRecord(address, register(self), *shape)
+
+    def _samples(self, shape: Shape) -> list[Array]:
+        """What compiled and interpreted answers are compared at."""
+        return _trials(shape)
 
     def _compile(self, shape: Shape) -> str | None:
         """Compile the function if that can be done and gives the same answers; else return the obstacle."""
@@ -116,17 +136,31 @@ class Function(Objective):
         except TypeError as error:
             return f"{error} is not a function that was written in Python"
         try:
-            code = code.of_table()
+            ndim = self._given(np.zeros(shape)).ndim
+            code = code.of_table(ndim)
+            pointer = Pointer(code, ndim)
         except Exception as error:  # what a user wrote can fail to compile in any way at all
             what = f"it reads {code.unknown[0]}; " if code.unknown else ""
-            return f"{what}Numba can't compile it ({reason(error)})"
-        for d in _trials(shape):
-            made, meant = _outcome(code.compiled, read_only(d)), _outcome(self._answer, d)
+            return _advice(self.function) or f"{what}Numba can't compile it ({reason(error)})"
+        for d in self._samples(shape):
+            made, meant = _outcome(code.compiled, read_only(self._given(d))), _outcome(self._answer, d)
             # Where compiled code raises the interpreter is asked anyway; what it returns must be right.
             if made is not None and not (meant is not None and np.isclose(made, meant, 1e-9, 1e-12, equal_nan=True)):
                 return f"compiled, it gives {made:g} where Python {'fails' if meant is None else f'gives {meant:g}'}"
-        self._code = code
+        self._code = pointer
         return None
+
+
+def _advice(function: Callable[[Array], float]) -> str | None:
+    """What to change in ``function``, where the usual obstacle is to be seen: a list that is not its own."""
+    try:
+        read = inspect.getclosurevars(function)
+    except (TypeError, ValueError):  # no plain function, or one that reads a variable that has no value yet
+        return None
+    for name, what in {**read.globals, **read.nonlocals}.items():
+        if isinstance(what, list | set):
+            return f"Numba can't read the {type(what).__name__} {name}: make it a tuple or a NumPy array"
+    return None
 
 
 def _outcome(function: Callable[[Array], float], d: Array) -> float | None:
@@ -154,7 +188,7 @@ def _ends(bounds: Any) -> tuple[float, float]:
     try:
         low, high = bounds
     except (TypeError, ValueError):
-        raise GumdpError(f"Function: bounds must be a pair (low, high), not {bounds!r}.") from None
+        raise GumdpError(f"Function: bounds must be a pair (low, high), not {show(bounds)}.") from None
     low, high = check_float("Function: the lower bound", low), check_float("Function: the upper bound", high)
     if low > high:
         raise GumdpError(f"Function: bounds must be a pair (low, high) with low ≤ high, not ({low:g}, {high:g}).")
@@ -168,17 +202,14 @@ def as_objective(objective: Any) -> Objective:
 
 @record
 class FunctionRecord(Dense):
-    """A compiled function of the user's. Where it raises, the interpreter is asked, whose error has words."""
+    """A compiled function of the user's, by its address. Where it raises, the interpreter is asked, who has words."""
 
-    code: Any
+    address: int
     handle: int
     rows: int
     columns: int
 
     def value(self, d: Any) -> float:
         table = d[: self.rows * self.columns].reshape((self.rows, self.columns))
-        try:
-            value: float = 1.0 * self.code.of(table)  # float() does not take a bool
-            return value
-        except Exception:
-            return float(python_value(self.handle, table))
+        value = answer_at(self.address, table)
+        return value if value == value else float(python_value(self.handle, table))

@@ -33,8 +33,13 @@ def number_table(name: str, values: ArrayLike) -> NDArray[np.float64]:
 
 
 def cost_table(name: str, costs: ArrayLike, ndim: int = 2) -> NDArray[np.float64]:
-    """``costs`` as a read-only float array of ``ndim`` dimensions with finite entries."""
+    """``costs`` as a read-only float array of ``ndim`` dimensions with finite entries.
+
+    With a dimension less they are costs of totals [k], and totals are a table of one row.
+    """
     table = number_table(name, costs)
+    if table.ndim == ndim - 1 and ndim > 1:
+        table = table[..., None, :]
     if table.ndim != ndim:
         raise GumdpError(f"{name} must have the shape {SHAPES[ndim]}, not {table.shape}.")
     return table

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from gumdp import escape, statistics
-from gumdp.errors import GumdpError, array_of_numbers, check_float
+from gumdp.errors import GumdpError, array_of_numbers, check_float, items
 from gumdp.objectives.base import Array
 from gumdp.plot.ink import MARKERS, Axes, axes, clean, colour, draw_levels, legend_above, line_style
-from gumdp.results import Evaluation
+from gumdp.results import Bound, Evaluation
 
 MOST_DOTS = 400  # of one planner
 
@@ -23,7 +23,7 @@ def budget(
     levels: Mapping[str, float] | None = None,
     level: float = 0.9,
 ) -> Axes:
-    """Draw the mean value against the iterations a decision, with its confidence interval as a band.
+    """Draw the mean value against the iterations per decision, with its confidence interval as a band.
 
     Args:
         curves: for each label, evaluations (or arrays of values) by budget: ``{"ours": {10: …, 100: …}}``.
@@ -32,7 +32,8 @@ def budget(
 
     >>> import matplotlib
     >>> matplotlib.use("Agg")
-    >>> budget({"search": {10: [0.3, 0.4], 100: [0.1, 0.2]}}, levels={"optimum": 0.05}).get_xscale()
+    >>> curves = {"search": {10: [0.3, 0.4], 100: [0.1, 0.2]}}
+    >>> budget(curves, levels={"optimum": 0.05}).get_xscale()
     'log'
     """
     if not isinstance(curves, Mapping) or not curves or not all(isinstance(c, Mapping) and c for c in curves.values()):
@@ -49,8 +50,46 @@ def budget(
     draw_levels(ax, levels)
     ax.set_xscale("log")
     ax.xaxis.set_major_formatter("{x:g}")
-    ax.set_xlabel("iterations a decision")
+    ax.set_xlabel("iterations per decision")
     ax.set_ylabel(f"mean value (less is better), {100 * level:g} % interval")
+    ax.legend(frameon=False, fontsize=8)
+    clean(ax)
+    return ax
+
+
+def bounds(
+    history: Sequence[Bound],
+    ax: Axes | None = None,
+    *,
+    levels: Mapping[str, float] | None = None,
+) -> Axes:
+    """Draw lower bounds as they tighten: for each method its best so far against the seconds.
+
+    Args:
+        history: bounds in the order in which ``lower_bound(…, progress=history.append)`` told them.
+        levels: values to compare with, by name, such as a planner's mean; drawn as dashed lines.
+
+    >>> import gumdp, matplotlib
+    >>> matplotlib.use("Agg")
+    >>> history = []
+    >>> problem = gumdp.zoo.load("m1-entropy")
+    >>> best = gumdp.lower_bound(problem, nodes=200, progress=history.append)
+    >>> bounds(history).get_xlabel()
+    'seconds'
+    """
+    told = items(history)
+    if not told or not all(isinstance(one, Bound) for one in told):
+        raise GumdpError("plot.bounds: history must be a list of bounds, as lower_bound(…, progress=…) tells them.")
+    ax, end = axes(ax, 5.6, 3.6), max(one.seconds for one in told)
+    for k, method in enumerate(dict.fromkeys(one.method for one in told)):
+        rows = [(one.seconds, one.value) for one in told if one.method == method]
+        times, values = np.array([*rows, (end, rows[-1][1])]).T
+        looks = {"color": colour(k), "linestyle": line_style(k), "marker": MARKERS[k % len(MARKERS)]}
+        best = np.maximum.accumulate(values)
+        ax.plot(times, best, **looks, drawstyle="steps-post", markersize=4, label=escape.figure(method))
+    draw_levels(ax, levels)
+    ax.set_xlabel("seconds")
+    ax.set_ylabel("no policy is below")
     ax.legend(frameon=False, fontsize=8)
     clean(ax)
     return ax
@@ -66,7 +105,7 @@ def comparison(
     """Draw every trial of several planners as a dot, one row a planner, with the mean and its confidence interval.
 
     Args:
-        results: evaluations (or arrays of values) by label, the first on top.
+        results: evaluations (or arrays of values) by label, the first on top; a label may have two lines.
         levels: values to compare with, by name, drawn as dashed lines.
         level: of the bootstrap interval.
 
@@ -91,9 +130,10 @@ def comparison(
         place = {"xytext": (0, 9), "textcoords": "offset points", "ha": "center"}
         ax.annotate(f"{values.mean():.3g}", (values.mean(), k), **place, fontsize=8, weight="bold", bbox=box)
     draw_levels(ax, levels, vertical=True)
-    ax.set_yticks(np.arange(len(results)), list(map(escape.figure, results)))
+    labels = ["\n".join(map(escape.figure, str(name).split("\n", 1))) for name in results]
+    ax.set_yticks(np.arange(len(results)), labels)
     ax.set_ylim(len(results) - 0.45, -0.55)
-    ax.set_xlabel(f"value of a trial (less is better); mean and its {100 * level:g} % interval in black")
+    ax.set_xlabel(f"value of a trial (less is better)\nmean and its {100 * level:g} % interval in black")
     if levels:
         legend_above(ax, 3)
     clean(ax)

@@ -148,7 +148,9 @@ def _bars(model: Model, shares: Array, ax: Axes | None, largest: float | None) -
     if cells.size < total.size:
         rest = 1.0 - total[cells].sum() / (total.sum() or 1.0)
         which = f"the {cells.size} busiest of {total.size} states; {100.0 * rest:.1f} % of the time elsewhere"
-        ax.set_title(which if rest > 1e-9 else f"the {cells.size} of {total.size} states that were visited", fontsize=9)
+        if rest <= 1e-9:
+            which = f"the {cells.size} of {total.size} states that were visited"
+        ax.set_xlabel(which, fontsize=9)  # the legend is above
     if with_actions:
         legend_above(ax, 4)
     clean(ax)

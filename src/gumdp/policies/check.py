@@ -19,9 +19,9 @@ SLACK = 1e-9  # what rounding may do, relative to the size of a value
 def check_planner(planner: Planner, problem: Problem, *, trials: int = 3, seed: int = 0) -> CheckReport:
     """Return a printable report if a planner does what experiments rely on; raise ``GumdpError`` if it doesn't.
 
-    On a few trials of ``problem``: the same seed gives the same actions, only available actions are taken, the
-    states that it is shown stay as they are, the running occupancy and the trial's value are those of what it did,
-    and the planner can be sent to a worker process and decides there as it does here.
+    On a few trials of ``problem``: the same seed gives the same actions. Only available actions are taken, and states
+    that it is shown stay as they are. The running occupancy and the trial's value are those of what it did. The
+    planner can be sent to a worker process and decides there as it does here.
 
     >>> import gumdp
     >>> print(check_planner(gumdp.Greedy(), gumdp.zoo.load("m1-entropy", horizon=10)))
@@ -33,7 +33,7 @@ def check_planner(planner: Planner, problem: Problem, *, trials: int = 3, seed: 
     """
     check_type("check_planner: planner", planner, Planner)
     check_type("check_planner: problem", problem, Problem)
-    seeds = range(check_int("seed", seed, 0), seed + check_int("trials", trials, 1))
+    seeds = range(check_int("seed", seed, 0), seed + check_int("trials", trials, 1, 10**4))
     plays = [trial(planner, problem, each) for each in seeds]
     if [trial(planner, problem, each) for each in seeds] != plays:
         raise GumdpError(
@@ -64,6 +64,7 @@ def trial(planner: Planner, problem: Problem, seed: int) -> list[int]:
     model, rng = problem.model, np.random.default_rng(seed)
     policy = planner.start(problem, seed=seed)
     d, actions = np.zeros(problem.shape), []
+    shares = problem.weights / problem.weights.sum() if problem.features is not None else problem.weights
     state: Any = None
     for t in range(problem.steps):
         state = model.start_state(rng) if t % problem.horizon == 0 else state
@@ -78,10 +79,11 @@ def trial(planner: Planner, problem: Problem, seed: int) -> list[int]:
             )
         if repr(state) != before:
             raise GumdpError(f"check_planner: {show(planner)} changes the state it is shown; it must only read it.")
-        d[model.row_of(state), action] += problem.weights[t]
+        d[model.row_of(state), action] += shares[t]
         actions.append(action)
         state = model.sample(state, action, rng)
-    value = problem.value(d)
+        policy.arrived(state)
+    value = problem.value(d if problem.features is None else np.array([*policy.totals.values()]))
     if not np.allclose(policy.occupancy, d, rtol=0.0, atol=1e-12):
         raise GumdpError(f"check_planner: the occupancy of {show(planner)}'s policy is not that of its actions.")
     if abs(policy.worth() - value) > SLACK * (1.0 + abs(value)):

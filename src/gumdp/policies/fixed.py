@@ -9,13 +9,18 @@ from numpy.typing import ArrayLike
 
 from gumdp.errors import GumdpError, array_of_numbers, check_float
 from gumdp.occupancy import check_policy
-from gumdp.policies.base import RulePlanner
 from gumdp.policies.rollout import Cheapest, Lottery, Uniform
+from gumdp.policies.rule import RulePlanner
 from gumdp.problem import Problem
 
 
 class Random(RulePlanner):
-    """Any available action, with the same probability: the paper's π_Random."""
+    """Any available action, with the same probability: the paper's π_Random.
+
+    >>> import gumdp
+    >>> gumdp.evaluate(gumdp.zoo.load("m1-entropy"), Random(), trials=50, seed=0).values.size
+    50
+    """
 
     def __repr__(self) -> str:
         return "Random()"
@@ -45,7 +50,11 @@ class Stationary(RulePlanner):
 
 
 class Markov(RulePlanner):
-    """The policy π_t(a|s), an array [H, S, A]: what to do depends on the step of the episode too."""
+    """The policy π_t(a|s), an array [H, S, A]: what to do depends on the step of the episode too.
+
+    >>> Markov([[[1.0, 0.0]], [[0.0, 1.0]]])  # one state: first action 0, then action 1
+    Markov(policy of shape (2, 1, 2))
+    """
 
     def __init__(self, policy: ArrayLike) -> None:
         table = array_of_numbers("Markov: policy", policy)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gumdp.counts.running import commit, visit, wipe, worth
+from gumdp.counts.running import arrive, commit_step, leave, wipe, worth
 from gumdp.jit.random import advance, high, mix
 from gumdp.jit.record import kernel, part, record, u64
 
@@ -34,7 +34,7 @@ class Setup(NamedTuple):
 
 def setup_of(problem: Any) -> Setup:
     """``problem`` as kernels see it."""
-    return Setup(problem.model.compiled(), problem.record, problem.weights, np.uint64(problem.horizon))
+    return Setup(problem.model.simulation(problem.steps), problem.record, problem.weights, np.uint64(problem.horizon))
 
 
 @part
@@ -50,9 +50,11 @@ def rollout(setup, policy, running, s, t, end, pause, length, rng):
             w = weights[t]
             rng = advance(rng)
             bits = mix(rng)
-            a = policy.choose(model, objective, s, h, running.d, running.z, w, high(bits))
-            length = visit(objective, running, u64(model.cell(s)), a, w, length, policy.tracks())
-            s = model.step(s, a, bits)
+            a = policy.choose(model, objective, s, t, h, running, running.z, w, high(bits))
+            length = leave(objective, running, model, s, a, w, length, policy.tracks())
+            after = model.step(s, a, bits)
+            arrive(running, model, s, a, after, bits, w)
+            s = after
             t += u64(1)
             h += u64(1)
         if t < end:
@@ -77,23 +79,62 @@ class Rule:
     def decide(self, setup, running, s, t, rng, stop):
         rng = advance(rng)
         h, w = t % setup.horizon, setup.weights[t]
-        a = self.policy.choose(setup.model, setup.objective, s, h, running.d, running.z_root, w, high(mix(rng)))
+        a = self.policy.choose(setup.model, setup.objective, s, t, h, running, running.z_root, w, high(mix(rng)))
         return DONE, rng, u64(a)
 
     def happened(self, a, key):
         return 0
 
 
+@record
+class Itself:
+    """The world is the model."""
+
+    model: Any
+
+    def reset(self, bits):
+        return self.model.reset(bits)
+
+    def step(self, s, a, bits):
+        return self.model.step(s, a, bits)
+
+    def restore(self, s):
+        return self.model.restore(s)
+
+    def teach(self, model, s, a, after):
+        return DONE
+
+
+@record
+class Unknown:
+    """The world is a table that the model, a belief, only learns of step by step."""
+
+    table: Any
+
+    def reset(self, bits):
+        return self.table.reset(bits)
+
+    def step(self, s, a, bits):
+        return self.table.step(s, a, bits)
+
+    def restore(self, s):
+        return s
+
+    def teach(self, model, s, a, after):
+        return model.observe(s, a, after)
+
+
 @kernel
-def play(setup, decider, running, seeds, values, stop):
+def play(setup, world, decider, running, seeds, values, stop):
     """Fill ``values[k]`` with the outcome of the trial of ``seeds[k]`` = (of the environment, of the decider).
 
+    ``world`` is what really happens: ``Itself`` or ``Unknown``.
     The running occupancy must be empty, and is left so. Returns a status: STOPPED when ``stop[0]`` was set meanwhile.
     """
     for k in range(values.size):
         if stop[0] != 0:
             return STOPPED
-        status = play_once(setup, decider, running, u64(seeds[k, 0]), u64(seeds[k, 1]), stop)
+        status = play_once(setup, world, decider, running, u64(seeds[k, 0]), u64(seeds[k, 1]), stop)
         if status != DONE:
             return status
         values[k] = worth(setup.objective, running)
@@ -102,25 +143,30 @@ def play(setup, decider, running, seeds, values, stop):
 
 
 @part
-def play_once(setup, decider, running, env_rng, rng, stop):
+def play_once(setup, world, decider, running, env_rng, rng, stop):
     """Play one trial, whose occupancy is left in ``running.root``; return a status."""
     model, objective, weights, horizon = setup
-    s = model.restore(model.reset(mix(env_rng)))
+    s = world.restore(world.reset(mix(env_rng)))
     decider.commence()
     end, t = u64(weights.size), u64(0)
     while t < end:
         status, rng, a = decider.decide(setup, running, s, t, rng, stop)
         if status != DONE:
             return status
-        commit(objective, running, model.cell(s), a, weights[t])
         env_rng = advance(env_rng)
         if decider.simulates():
-            s = model.restore(s)
-        s = model.step(s, a, mix(env_rng))
+            s = world.restore(s)
+        bits = mix(env_rng)
+        before, s = s, world.step(s, a, bits)
+        commit_step(objective, running, model, before, a, s, bits, weights[t])
         t += u64(1)
         if t < end and t % horizon == u64(0):
             env_rng = advance(env_rng)
-            s = model.restore(model.reset(mix(env_rng)))
+            s = world.restore(world.reset(mix(env_rng)))
+        elif t < end:
+            status = world.teach(model, before, a, s)
+            if status != DONE:
+                return status
         decider.happened(a, u64(model.key(s)))
     return DONE
 

@@ -1,8 +1,8 @@
 """Policies that need no search, as kernels see them: baselines of their own and rollouts of the search.
 
-An actor answers ``choose(model, objective, s, h, d, z, w, draw)``: the action in state ``s`` at step ``h``
-of the episode, with the running occupancy ``d``, its statistics ``z`` (kept only if the objective tracks them),
-the weight ``w`` of this step, and a 32-bit draw.
+A rollout policy answers ``choose(model, objective, s, t, h, running, z, w, draw)``: the action in state ``s`` at step
+``t``, which is step ``h`` of its episode, with the running occupancy, its statistics ``z`` (kept only if the objective
+tracks them), the weight ``w`` of this step, and a 32-bit draw.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.jit.record import part, record, u64
+from gumdp.jit.record import record, u64
 
 
 @record
@@ -20,7 +20,7 @@ class Uniform:
 
     actions: int
 
-    def choose(self, model, objective, s, h, d, z, w, draw):
+    def choose(self, model, objective, s, t, h, running, z, w, draw):
         return model.pick(s, draw)
 
     def tracks(self):
@@ -35,7 +35,7 @@ class Lottery:
     stride: int  # 0, or S · A
     limits: Any  # uint64 [steps · S · A]: exclusive upper ends of 32-bit draws
 
-    def choose(self, model, objective, s, h, d, z, w, draw):
+    def choose(self, model, objective, s, t, h, running, z, w, draw):
         a = u64(0)
         first = u64(self.stride) * h + u64(model.cell(s)) * u64(self.actions)
         while draw >= self.limits[first + a]:
@@ -44,18 +44,6 @@ class Lottery:
 
     def tracks(self):
         return False
-
-
-@part
-def cost_of(objective, d, z, i, w):
-    """What orders actions: the rank of cell ``i``, or the dense objective itself with ``w`` more there."""
-    x = d[i]
-    if objective.dense():
-        d[i] = x + w
-        cost = objective.value(d)
-        d[i] = x
-        return cost
-    return objective.rank(i, x, w, z, 0)
 
 
 @record
@@ -68,18 +56,19 @@ class Cheapest:
     actions: int
     dice: int
 
-    def choose(self, model, objective, s, h, d, z, w, draw):
+    def choose(self, model, objective, s, t, h, running, z, w, draw):
         actions = u64(self.actions)
         a = u64(model.pick(s, (draw * u64(0x9E3779B1) + u64(0x7F4A7C15)) & u64(0xFFFFFFFF)))
         if draw < u64(self.dice):
             return a
-        first = u64(model.cell(s)) * actions
-        best, lowest = a, cost_of(objective, d, z, first + a, w)
+        counts = running.counts
+        row = counts.row_of(model, s)
+        best, lowest = a, counts.cost_at(objective, running, z, model, s, row, a, w, t)
         k = u64(1)
         while k < actions:
             past = np.int64(a) + np.int64(1) - np.int64(actions)  # negative, or 0: then begin again
             a = u64(past + (np.int64(actions) & (past >> np.int64(63))))
-            cost = cost_of(objective, d, z, first + a, w) if model.allowed(s, a) else np.inf
+            cost = counts.cost_at(objective, running, z, model, s, row, a, w, t) if model.allowed(s, a) else np.inf
             best = a if cost < lowest else best  # a conditional move: a branch would be unpredictable
             lowest = min(cost, lowest)
             k += u64(1)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def plain(value: Any) -> Any:
-    """``value`` as JSON has it: lists for arrays, null for numbers that are not finite.
+    """``value`` as JSON has it: lists for arrays, null for numbers that are not finite, text for all that it lacks.
 
     >>> import numpy as np
     >>> plain({"a": np.array([1.0, np.nan]), "b": np.int64(2)})
@@ -25,7 +25,7 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return value
+    return value if value is None or isinstance(value, (str, bool, int, float)) else str(value)
 
 
 def evaluation_data(setting: str, planner: str, result: Evaluation) -> dict[str, Any]:
@@ -38,11 +38,13 @@ def evaluation_data(setting: str, planner: str, result: Evaluation) -> dict[str,
         "seed": result.seed,
         "values": result.values,
         "mean": result.mean,
+        **({"utility": result.utility} if result.maximised else {}),
         "standard_error": result.standard_error,
         "ci90": result.ci(0.9),
         "cvar90": result.cvar(0.9),
         "certainty_equivalent": result.certainty_equivalent,
         "seconds": result.seconds,
+        "setup": result.setup,
     }
 
 
@@ -54,10 +56,12 @@ def trial_data(setting: str, planner: str, trial: Trial) -> dict[str, Any]:
         "parameters": trial.planner,
         "seed": trial.seed,
         "value": trial.value,
+        **({"utility": trial.utility} if trial.maximised else {}),
         "states": trial.states,
         "actions": trial.actions,
         "cells": trial.cells,
         "occupancy": trial.occupancy,
+        "totals": dict(trial.totals),
         "decisions": [decision_data(d) for d in trial.decisions if d.values is not None],
         "seconds": trial.seconds,
     }
@@ -69,6 +73,7 @@ def solution_data(setting: str, solution: Solution) -> dict[str, Any]:
         "setting": setting,
         "method": solution.method,
         "value": solution.value,
+        **({"utility": solution.utility} if solution.maximised else {}),
         "gap": solution.gap,
         "status": solution.status,
         "policy": solution.policy,
@@ -129,4 +134,7 @@ def decision_data(decision: Decision) -> dict[str, Any]:
         "depth": decision.depth,
         "nodes": decision.nodes,
         "seconds": decision.seconds,
+        "proved": decision.proved,
+        "plan": decision.plan,
+        "setup": decision.setup,
     }

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from gumdp import escape
 from gumdp.errors import GumdpError
+from gumdp.files import make_folder, write
 from gumdp.report import figures
-from gumdp.report.files import write
 from gumdp.report.page import lead, page
 from gumdp.report.story import Story, read_story
 from gumdp.report.tables import sheets, verdicts
@@ -21,20 +21,27 @@ def write_report(results: Story | str | Path, out: str | Path | None = None) -> 
     story = results if isinstance(results, Story) else read_story(results)
     if not story.sections:
         raise GumdpError(f"{story.folder} holds no trials yet; run something into it first.")
+    given = out is not None
     out = story.folder / "report" if out is None else Path(out)
     tables = sheets(story)
     try:
+        if given:
+            out.mkdir(parents=True, exist_ok=True)
+        else:
+            make_folder(out)
         for part in ("tables", "figures"):
-            (out / part).mkdir(parents=True, exist_ok=True)
+            make_folder(out / part)
         drawings = {section.label: figures.save(section, out / "figures") for section in story.sections}
         for sheet in tables:
             heading = f"{escape.markdown(sheet.title)}\n\n{sheet.markdown()}\n\n{escape.markdown(sheet.legend)}\n"
             write(out / "tables" / f"{sheet.name}.md", heading)
             write(out / "tables" / f"{sheet.name}.tex", sheet.latex())
             write(out / "tables" / f"{sheet.name}.html", f"{sheet.html()}\n")
-        write(out / "index.html", page(story, tables, drawings))
+        overview = figures.overview(story, out / "figures")
+        write(out / "index.html", page(story, tables, drawings, overview))
     except OSError as error:
-        raise GumdpError(f"the report can't be written to {out}: {error.strerror}.") from None
+        elsewhere = "" if given else "; name another place with --out"
+        raise GumdpError(f"the report can't be written to {out}: {error.strerror}{elsewhere}.") from None
     return out / "index.html"
 
 
@@ -46,7 +53,7 @@ def write_reproduction(results: Story | str | Path, path: str | Path) -> None:
         raise GumdpError(f"{story.folder} holds nothing that the paper reports; {make}")
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        write(Path(path), reproduction(story))
+        write(Path(path), reproduction(story), through=True)
     except OSError as error:
         raise GumdpError(f"{path} can't be written: {error.strerror}.") from None
 

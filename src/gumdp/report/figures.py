@@ -6,9 +6,10 @@ A figure is declared once, in ``FIGURES``: what it is called, what it shows, who
 from __future__ import annotations
 
 import io
+import math
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,13 +18,14 @@ from xml.etree import ElementTree
 import numpy as np
 
 from gumdp import escape
+from gumdp.files import write
 from gumdp.plot import ink
-from gumdp.report.files import write
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from gumdp.report.story import Line, Section
+    from gumdp.report.comparisons import Pair
+    from gumdp.report.story import Line, Section, Story
 
 INK = "#1b1f24"  # text and axes; on the page it becomes the colour of the text around
 FAINT = "#8a9099"  # grid and bounds
@@ -37,6 +39,7 @@ STYLE = {
     "axes.spines.right": False, "axes.grid": True, "axes.grid.axis": "y", "grid.color": FAINT, "grid.alpha": 0.35,
     "grid.linewidth": 0.6, "axes.axisbelow": True, "svg.fonttype": "none", "legend.frameon": False,
     "axes.titlesize": 9, "axes.formatter.useoffset": False,
+    "figure.constrained_layout.w_pad": 0.12, "figure.constrained_layout.h_pad": 0.06,  # the font of a page is larger
 }  # fmt: skip
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 
@@ -159,16 +162,63 @@ def figures_of(section: Section) -> list[Figure]:
 
 def make(section: Section, kind: Figure) -> tuple[str, bytes]:
     """A figure as SVG text and as PNG."""
+    salt = f"{escape.printable(section.label)}-{kind.name}"  # of names inside the SVG: the same each time
+    return _render(lambda axes: kind.draw(section, axes), SIZE, salt)
+
+
+def overview(story: Story, folder: Path) -> Drawing | None:
+    """Every comparison of the report in one figure, written to ``folder``; None where nothing is compared."""
+    pairs = [pair for pair in story.pairs if math.isfinite(pair.comparison.effect) and pair.comparison.effect]
+    if not pairs:
+        return None
+    size = (5.2, 0.9 + 0.26 * (len(pairs) + len({pair.section.label for pair in pairs})))
+    svg, png = _render(lambda axes: draw_differences(pairs, axes), size, "overview")
+    write(folder / "overview.svg", svg)
+    write(folder / "overview.png", png)
+    against = " and ".join(dict.fromkeys(escape.printable(pair.baseline.name) for pair in pairs))
+    caption = (
+        f"Difference from {against} on the same random numbers, in standard deviations of the differences, "
+        "with 90 % intervals; to the left is better. Filled marks are clearly different."
+    )
+    return Drawing(caption, inline(svg, "overview", caption))
+
+
+def draw_differences(pairs: Sequence[Pair], axes: Any) -> None:
+    """A row for each comparison, below the name of its problem; the interval of the effect around it."""
+    place, places, names, last = 0.0, [], [], None
+    beside = axes.get_yaxis_transform()
+    for pair in pairs:
+        if pair.section.label != last:
+            last, place = pair.section.label, place + 1.1
+            title = axes.text(0.01, place, _short(last, 2 * LONGEST), weight="bold", va="center", transform=beside)
+            title.set_in_layout(False)
+        place, c, look = place + 1.0, pair.comparison, Look.of(pair.candidate)
+        deviation = c.difference / c.effect
+        ends = [end / deviation for end in c.interval]
+        axes.plot(ends, [place, place], "-", color=look.colour, linewidth=1.8, solid_capstyle="butt")
+        filled = look.colour if pair.clear else "white"
+        axes.plot([c.effect], [place], look.mark, color=look.colour, markersize=6, markerfacecolor=filled)
+        places.append(place)
+        names.append(_short(pair.candidate.name))
+    axes.axvline(0.0, color=INK, linewidth=0.9)
+    axes.set_yticks(places, names)
+    axes.set_ylim(place + 0.7, 0.4)
+    axes.grid(False, axis="y")
+    axes.grid(True, axis="x")
+    axes.set_xlabel("effect size (left of 0 is better)")
+
+
+def _render(draw: Callable[[Any], None], size: tuple[float, float], salt: str) -> tuple[str, bytes]:
+    """What ``draw`` draws, as SVG text and as PNG."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
 
-    salt = f"{escape.printable(section.label)}-{kind.name}"  # of names inside the SVG: the same each time
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": salt}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # names may be in any script
-        figure = Canvas(figsize=SIZE, layout="constrained")
+        figure = Canvas(figsize=size, layout="constrained")
         FigureCanvasAgg(figure)
-        kind.draw(section, figure.add_subplot())
+        draw(figure.add_subplot())
         text, picture = io.StringIO(), io.BytesIO()
         figure.savefig(text, format="svg", metadata={"Date": None}, transparent=True)
         figure.set_layout_engine("none")  # it has been laid out
@@ -217,10 +267,10 @@ def inline(svg: str, salt: str, label: str) -> Markup:
     return Markup(ElementTree.tostring(root, encoding="unicode"))
 
 
-def _short(name: str) -> str:
-    """A planner's name as it goes into a figure."""
+def _short(name: str, longest: int = LONGEST) -> str:
+    """A name as it goes into a figure."""
     text = escape.printable(name)
-    return escape.figure(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
+    return escape.figure(text if len(text) <= longest else text[: longest - 1] + "…")
 
 
 def _planners(section: Section, axes: Any) -> None:

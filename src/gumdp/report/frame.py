@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gumdp.errors import check_path
 from gumdp.experiments.store.store import Store
 from gumdp.report.results import ArmResult, pair_number
 from gumdp.report.results import read_results as choose
@@ -63,6 +64,16 @@ def _plain(value: Any) -> Any:
 
 
 def read_results(folder: str | Path) -> Results:
-    """The results in a folder: those of the version that ran last."""
-    with Store.read(folder) as store:
-        return Results(Path(folder), tuple(choose(store)))
+    """The results in a folder: those of the version that ran last.
+
+    >>> import gumdp, tempfile
+    >>> plan = gumdp.Experiment.grid(["m1-entropy"], ["random"], trials=20)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     summary = gumdp.run_experiment(plan, folder)
+    ...     results = gumdp.read_results(folder)
+    >>> len(results), list(results.frame())
+    (20, ['problem', 'planner', 'seed', 'trial', 'value'])
+    """
+    path = check_path("read_results: folder", folder)
+    with Store.read(path) as store:
+        return Results(path, tuple(choose(store)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -18,21 +18,35 @@ def number(value: float) -> str:
 
 
 def problem_table(entries: Sequence[Entry]) -> RenderableType:
-    """The named problems and what is known of each."""
+    """The named problems, a line each on most screens."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("name", style="cyan", no_wrap=True)
-    table.add_column("S × A", no_wrap=True)
-    table.add_column("horizon", justify="right", no_wrap=True)
-    table.add_column("discount", justify="right", no_wrap=True)
-    table.add_column("objective", no_wrap=True)
-    table.add_column("what it is, and known values")
+    table.add_column("S × A", no_wrap=True, justify="right")
+    table.add_column("what it is")
     for entry in entries:
-        size = f"{entry.shape[0]} × {entry.shape[1]}" if entry.shape else "–"
-        step = ["–" if (x := entry.options.get(key)) is None else str(x) for key in ("horizon", "discount")]
-        known = known_values(entry)
-        about = Text.assemble(entry.summary, (f"\n{known}" if known else "", "dim"))
-        table.add_row(entry.name, size, *step, entry.objective or "–", about)
-    return table
+        table.add_row(entry.name, size(entry), entry.summary)
+    return Group(table, Text("\ngumdp list NAME shows what one of them takes and what is known of it", style="dim"))
+
+
+def entry_view(entry: Entry) -> RenderableType:
+    """All about a named problem."""
+    options = ", ".join(f"{name}={value}" for name, value in entry.options.items())
+    facts = {
+        "size": f"{size(entry)} (states × actions)",
+        "objective": f"{entry.objective} (a cost: less is better)" if entry.objective else "",
+        "options": f"{options} (change one with --set)" if options else "",
+        "known": known_values(entry),
+    }
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for what, fact in facts.items():
+        if fact:
+            grid.add_row(Text(what, style="dim"), Text(fact))
+    return Group(Text.assemble((entry.name, "bold cyan"), f": {entry.summary}"), grid)
+
+
+def size(entry: Entry) -> str:
+    """How many states and actions there are."""
+    return f"{entry.shape[0]} × {entry.shape[1]}" if entry.shape else "–"
 
 
 def known_values(entry: Entry) -> str:

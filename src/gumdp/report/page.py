@@ -18,7 +18,15 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri
 COSTS = "Every value is a cost: lower is better."
 
 
-def page(story: Story, tables: Sequence[Sheet], drawings: Mapping[str, Sequence[Drawing]]) -> str:
+OPEN = 2  # tables that are seen at once; the others unfold
+
+
+def page(
+    story: Story,
+    tables: Sequence[Sheet],
+    drawings: Mapping[str, Sequence[Drawing]],
+    overview: Drawing | None = None,
+) -> str:
     """The page as text. ``drawings`` are the figures of each problem, by its label."""
     from markupsafe import Markup
 
@@ -35,7 +43,9 @@ def page(story: Story, tables: Sequence[Sheet], drawings: Mapping[str, Sequence[
         lead=lead(story),
         failures=story.failures,
         facts=_facts(story),
-        sheets=tables,
+        sheets=tables[:OPEN],
+        folded=tables[OPEN:],
+        overview=overview,
         sections=sections,
         commands=_commands(story),
         runs=_runs(story),
@@ -52,7 +62,10 @@ def _findings(story: Story) -> list[str]:
     found = [verdict for _, line, _, verdict in verdicts(story) if line.planner != "mcts"]
     said = []
     if found:
-        said.append(f"{found.count('agrees')} of {len(found)} values that the paper reports agree with ours.")
+        word = "agrees with" if found[0] == "agrees" else "differs from"
+        alone = f"The one value that the paper reports {word} ours."
+        many = f"{found.count('agrees')} of {len(found)} values that the paper reports agree with ours."
+        said.append(alone if len(found) == 1 else many)
     return [*said, *_compared(story)]
 
 

@@ -43,21 +43,21 @@ class PlainLines:
         self._stream = stream or sys.stderr
         self._began, self._ended, self._arms = time.perf_counter(), set[int](), 0
 
-    def begin(self, cells: list[Progress], engine: Engine) -> None:
+    def begin(self, arms: list[Progress], engine: Engine) -> None:
         """Say what is ahead."""
-        self._arms = len(cells)
-        self._ended = {k for k, arm in enumerate(cells) if arm.over}
-        found = sum(cell.found for cell in cells)
-        trials = sum(cell.total for cell in cells)
+        self._arms = len(arms)
+        self._ended = {k for k, arm in enumerate(arms) if arm.over}
+        found = sum(arm.found for arm in arms)
+        trials = sum(arm.total for arm in arms)
         there = f", {found} of them there already" if found else ""
-        self.say(f"{len(cells)} arms, {trials} trials{there}; engine {engine.name}")
+        self.say(f"{len(arms)} arms, {trials} trials{there}; engine {engine.name}")
 
-    def update(self, index: int, cell: Progress) -> None:
+    def update(self, index: int, arm: Progress) -> None:
         """Print a line if the arm is complete."""
-        if cell.over and index not in self._ended:  # trials of an arm that was given up may still come in
+        if arm.over and index not in self._ended:  # trials of an arm that was given up may still come in
             self._ended.add(index)
             spent = time.perf_counter() - self._began
-            self.say(f"[{len(self._ended)}/{self._arms}, {spent:.0f} s] {label(cell)}: {remark(cell)}")
+            self.say(f"[{len(self._ended)}/{self._arms}, {spent:.0f} s] {label(arm)}: {remark(arm)}")
 
     def say(self, message: str) -> None:
         """Print a line; if nobody reads it any more, the run goes on without."""
@@ -79,24 +79,24 @@ class LiveBars:
         self._over: set[int] = set()
         self._whole = TaskID(0)
 
-    def begin(self, cells: list[Progress], engine: Engine) -> None:
+    def begin(self, arms: list[Progress], engine: Engine) -> None:
         """Show the bar of the whole."""
         self._bars.engine = engine
-        total, found = sum(cell.total for cell in cells), sum(cell.found for cell in cells)
+        total, found = sum(arm.total for arm in arms), sum(arm.found for arm in arms)
         self._whole = self._bars.add_task("all arms", total=total, completed=found, note="")
         self._bars.start()
 
-    def update(self, index: int, cell: Progress) -> None:
+    def update(self, index: int, arm: Progress) -> None:
         """Move the arm's bar, or replace it by a line if the arm is complete."""
-        ended = cell.done + cell.failed
+        ended = arm.done + arm.failed
         self._bars.update(self._whole, advance=ended - self._counts.get(index, 0))
         self._counts[index] = ended
-        name, note = label(cell), remark(cell)
-        if index not in self._tasks and not cell.over and len(self._tasks) < SHOWN:
-            self._tasks[index] = self._bars.add_task(name, total=cell.total, note="")
+        name, note = label(arm), remark(arm)
+        if index not in self._tasks and not arm.over and len(self._tasks) < SHOWN:
+            self._tasks[index] = self._bars.add_task(name, total=arm.total, note="")
         if index in self._tasks:
-            self._bars.update(self._tasks[index], completed=cell.found + ended, note=note)
-        if cell.over and index not in self._over:
+            self._bars.update(self._tasks[index], completed=arm.found + ended, note=note)
+        if arm.over and index not in self._over:
             self._over.add(index)
             if index in self._tasks:
                 self._bars.remove_task(self._tasks.pop(index))

@@ -14,9 +14,10 @@ ROWS = {"random": "random", "solver": "solver", "mcts-paper": "mcts", "mcts": "m
 BUDGETS: Mapping[str, Mapping[str, Any]] = {"mcts-paper": {"iterations": 4000}}  # that a planner has without being told
 RULE = (
     "A value agrees when our 90 % interval (percentile bootstrap, as in the paper) overlaps the published one, which "
-    "is taken half a unit of its last printed digit wider at both ends, since it is rounded. Otherwise ours is lower "
-    "or higher; lower is better. MCTS() is another algorithm than the published one: it is compared with the same "
-    "row, and lower is what it is for. Published values stand only beside results of exactly the settings that they "
+    "is taken half a unit of its last printed digit wider at both ends, since it is rounded. That does not show that "
+    "the two are equal: intervals of few runs are wide. Otherwise ours is lower or higher; lower is better. MCTS() "
+    "is another algorithm than the published one: it is compared with the same row, and lower is what it is for. "
+    "Published values stand only beside results of exactly the settings that they "
     "were published for: problem, options, horizon and iterations per decision."
 )
 

@@ -111,7 +111,7 @@ def result_table(results: Iterable[ArmResult]) -> RenderableType:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("problem", style="cyan", no_wrap=True)
     table.add_column("planner", overflow="fold")
-    for name in ("seed", "trials", "mean", "90 % interval", "s a trial", "failed"):
+    for name in ("seed", "trials", "mean", "90 % interval", "s per trial", "failed"):
         table.add_column(name, justify="right", no_wrap=True)
     for r in results:
         low, high = r.interval()

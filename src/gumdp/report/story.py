@@ -102,6 +102,12 @@ class Story:
         return any(line.published for section in self.sections for line in section.lines)
 
     @property
+    def reproduces(self) -> bool:
+        """Whether this is the paper's own comparison: its search in exactly its way."""
+        lines = [line for section in self.sections for line in section.lines]
+        return any(line.published for line in lines if line.planner == "mcts-paper")
+
+    @property
     def results(self) -> list[ArmResult]:
         """Every result."""
         return [result for section in self.sections for line in section.lines for result in line.results]

@@ -15,6 +15,7 @@ from gumdp.report.sheet import Item, Row, Sheet
 from gumdp.report.story import NAMES, Line, Section, Story
 from gumdp.zoo.registry import Published
 
+MOST = 5  # decimals
 WIDEST = 5  # planners that get a column each
 LEGEND = "= agrees, ↓ ours is lower (better), ↑ ours is higher"
 
@@ -22,12 +23,15 @@ LEGEND = "= agrees, ↓ ours is lower (better), ↑ ours is higher"
 def digits(values: list[float], width: float) -> list[str]:
     """``values`` with as many decimals as show two digits of ``width``; four significant digits where that is 0.
 
-    >>> digits([0.08937, 0.05306], 0.05)
-    ['0.089', '0.053']
+    >>> digits([0.08937, 0.05306], 0.05), digits([-3.21e-8, -1e-9], 2e-8)
+    (['0.089', '0.053'], ['-3.2e-08', '-1.0e-09'])
     """
     if not (width > 0.0 and math.isfinite(width)):
         return [number(value) for value in values]
-    decimals = min(5, max(0, 1 - math.floor(math.log10(width))))
+    wanted = 1 - math.floor(math.log10(width))
+    if wanted > MOST and max(map(abs, values)) < 10.0 ** (1 - MOST):
+        return [f"{value:.1e}" for value in values]
+    decimals = min(MOST, max(0, wanted))
     return [f"{value:.{decimals}f}" for value in values]
 
 
@@ -41,24 +45,29 @@ def with_interval(result: ArmResult, method: str = "bca") -> str:
 
 
 def sheets(story: Story) -> list[Sheet]:
-    """Every table that the results give."""
-    found = [published_table(story) if story.paper else None, means_table(story)]
-    found += [comparison_table(story), gap_table(story), time_table(story)]
-    return [sheet for sheet in found if sheet is not None and sheet.rows]
+    """Every table that the results give: first the one that tells most, and what is compared."""
+    first, beside = means_table(story), published_table(story)
+    if story.reproduces:
+        first, beside = beside, first
+    found = [first, comparison_table(story), gap_table(story), beside, time_table(story)]
+    return [sheet for sheet in found if sheet.rows]
 
 
 def published_table(story: Story) -> Sheet:
     """Table 1: ours with the paper's percentile intervals, above the published values, with a mark for agreement."""
     rows: list[Row] = []
+    played = {line.planner for section in story.sections for line in section.played if not line.options}
+    planners = [planner for planner in ROWS if planner in played]
     for section in story.sections:
         if any(line.published for line in section.lines):
             plain = {line.planner: line for line in section.played if not line.options}
-            items = [_beside(section, planner, plain.get(planner)) for planner in ROWS]
+            items = [_beside(section, planner, plain.get(planner)) for planner in planners]
             rows.append((_label(section), *items, _bound(section)))
     sizes = sorted({result.trials for result in story.results if result.trials})
     ours = f"Ours ({_range(sizes)} trials) with 90 % percentile intervals as in the paper; below, the published value."
-    heading = ("setting", *(NAMES[planner] for planner in ROWS), "no policy is below")
-    return Sheet("table1", "Ours and the paper's Table 1", heading, tuple(rows), f"{ours} {LEGEND}.", RULE)
+    heading = ("setting", *(NAMES[planner] for planner in planners), "no policy is below")
+    legend = f"{ours} {LEGEND}.{_noise(story)}"
+    return Sheet("table1", "Ours and the paper's Table 1", heading, tuple(rows), legend, RULE)
 
 
 def _beside(section: Section, planner: str, line: Line | None) -> Item:
@@ -83,6 +92,26 @@ def _bound(section: Section) -> str:
     return number(float(section.bound["value"])) if section.bound else "–"
 
 
+def _noise(story: Story) -> str:
+    """The word for means of few trials that are below what no true mean can be below."""
+    below = [
+        section.label
+        for section in story.sections
+        if section.bound and any(line.best.mean < float(section.bound["value"]) - 1e-12 for line in section.played)
+    ]
+    if not below:
+        return ""
+    return f" A mean below the lower bound ({', '.join(below)}) is sampling noise: the bound holds for the true mean."
+
+
+def _gap(section: Section) -> str:
+    """How far the planner of least mean can be from the best policy: to the upper end of its interval."""
+    least = min(section.played, key=lambda line: line.best.mean, default=None)
+    if not section.bound or least is None or not least.best.trials:
+        return "–"
+    return f"{max(0.0, least.best.interval(0.9, 'bca')[1] - float(section.bound['value'])):.2g}"
+
+
 def _range(numbers: list[int]) -> str:
     return "no" if not numbers else f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
 
@@ -95,9 +124,12 @@ def means_table(story: Story) -> Sheet:
         by_name = {line.name: line for line in section.played}
         least = min((line.best.mean for line in section.played), default=math.nan)
         items = [_mean(by_name.get(name), least if len(by_name) > 1 else math.nan) for name in names]
-        rows.append((_label(section), *items, *([_bound(section)] if bounds else [])))
+        rows.append((_label(section), *items, *([_bound(section), _gap(section)] if bounds else [])))
     legend = f"Means with 90 % BCa bootstrap intervals; lower is better, the least is bold.{_budgets(story)}"
-    heading = ("problem", *names, *(["lower bound"] if bounds else []))
+    if bounds:
+        legend += " No policy is below the lower bound, and the best planner here is at most the last number above the"
+        legend += f" optimum.{_noise(story)}"
+    heading = ("problem", *names, *(["lower bound", "best within"] if bounds else []))
     return _readable(Sheet("means", "Means of all planners", heading, tuple(rows), legend), story)
 
 
@@ -169,7 +201,7 @@ def time_table(story: Story) -> Sheet:
         each = {line.name: line.best.seconds / line.best.trials for line in section.played}
         rows.append((_label(section), *(f"{each[name]:.2g}" if name in each else "–" for name in names)))
     legend = f"Of one core; compiling is not counted.{_budgets(story)}"
-    return _readable(Sheet("times", "Seconds a trial", ("problem", *names), tuple(rows), legend), story)
+    return _readable(Sheet("times", "Seconds per trial", ("problem", *names), tuple(rows), legend), story)
 
 
 def _readable(sheet: Sheet, story: Story) -> Sheet:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Group, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from gumdp.objectives.base import Array
@@ -17,7 +18,7 @@ from gumdp.report.listing import number
 if TYPE_CHECKING:
     from gumdp.models.base import Model
     from gumdp.problem import Problem
-    from gumdp.results import Bound, Certificate, Evaluation, Solution, Trial
+    from gumdp.results import Bound, Certificate, Decision, Evaluation, Solution, Trial
 
 SHADES = "·░▒▓█"  # none, then ever more
 SEGMENTS = "█▒▓░#=+-"  # one for each action, over and over
@@ -45,13 +46,31 @@ def trial_view(title: str, problem: Problem, trial: Trial, known: str, width: in
         Text(title, style="bold"),
         Text(f"value {number(trial.value)} ({trial.actions.size} steps, {trial.seconds:.2g} s)"),
     ]
+    if len([name for name in trial.parts if name != "constant"]) > 1:
+        parts.append(Text("of which " + ", ".join(f"{name} {number(part)}" for name, part in trial.parts.items())))
+    if trial.totals:
+        totals = ", ".join(f"{name} {number(total)}" for name, total in trial.totals.items())
+        parts.append(Text(f"totals: {totals}" + (f"; utility {number(trial.utility)}" if trial.maximised else "")))
     if trial.decisions and not math.isnan(trial.decisions[0].value):
-        parts.append(Text(f"the planner expected {number(trial.decisions[0].value)} before the first step"))
+        parts.append(Text(_forecast(trial.decisions[0])))
     if known:
         parts.append(Text(known, style="dim"))
     parts += [Text(), Text("trajectory: state –actions→ next state", style="bold"), *trajectory(problem, trial, width)]
-    parts += [Text(), *occupancy_view(problem.model, trial.occupancy, width)]
+    if trial.occupancy.shape == problem.shape:  # of hashed cells there is no map
+        parts += [Text(), *occupancy_view(problem.model, trial.occupancy, width)]
     return Group(*parts)
+
+
+def _forecast(first: Decision) -> str:
+    """What the planner knew before the first step, and why the trial may end elsewhere."""
+    if first.proved:
+        return f"best possible mean {number(first.value)}, proved before the first step"
+    if first.visits is None:
+        return f"the planner's forecast before the first step was {number(first.value)}"
+    return (
+        f"at the first step, simulated runs ended at {number(first.value)} on average; "
+        "they choose their later steps less carefully than this run did"
+    )
 
 
 def trajectory(problem: Problem, trial: Trial, width: int) -> list[Text]:
@@ -197,6 +216,8 @@ def evaluation_view(title: str, result: Evaluation, known: str) -> RenderableTyp
         Text(title, style="bold"),
         Text(f"mean {number(result.mean)}, 90 % interval [{number(low)}, {number(high)}], {_effort(result)}"),
     ]
+    if result.maximised:
+        parts.append(Text(f"mean utility {number(result.utility)}: the values are its negatives"))
     if result.beta is not None:
         parts.append(Text(f"certainty equivalent {number(result.certainty_equivalent)} at risk {result.beta:g}"))
     if result.values.size > 1:
@@ -204,6 +225,8 @@ def evaluation_view(title: str, result: Evaluation, known: str) -> RenderableTyp
         parts.append(
             Text(f"values {spread}, median {number(result.quantile(0.5))}, worst tenth {number(result.cvar())}")
         )
+    if result.setup:
+        parts.append(Text(f"search: {result.setup}", style="dim"))
     if known:
         parts.append(Text(known, style="dim"))
     return Group(*parts)
@@ -213,7 +236,10 @@ def solution_view(title: str, solution: Solution, known: str) -> RenderableType:
     """The value that a solver found, and how sure it is."""
     parts: list[RenderableType] = [
         Text(title, style="bold"),
-        Text(f"value {solution.value:.9g}, {solution.method} ({solution.seconds:.2g} s)"),
+        Text(
+            (f"utility {solution.utility:.9g}" if solution.maximised else f"value {solution.value:.9g}")
+            + f", {solution.method} ({solution.seconds:.2g} s)"
+        ),
         Text(solution.status),
     ]
     if known:
@@ -222,17 +248,21 @@ def solution_view(title: str, solution: Solution, known: str) -> RenderableType:
 
 
 def bound_line(bound: Bound) -> RenderableType:
-    """One lower bound, on one line."""
+    """One lower bound: when, how and how much; why, in a column of its own."""
     sure = "" if bound.level == 1.0 else f" ({100 * bound.level:g} % sure)"
     value = 0.0 if abs(bound.value) < 1e-12 else bound.value  # rounding is not worth twelve digits
-    return Text.assemble(f"{bound.seconds:8.1f} s  {bound.method:<13} {value:>12.6g}  ", (bound.reason + sure, "dim"))
+    line = Table.grid(padding=(0, 2, 0, 0))
+    line.add_column(no_wrap=True)
+    line.add_column(style="dim")
+    line.add_row(f"{bound.seconds:8.1f} s  {bound.method:<13} {value:>12.6g}", Text(bound.reason + sure))
+    return line
 
 
 def certificate_view(title: str, certificate: Certificate) -> RenderableType:
     """How far a planner can be from optimal, and what that rests on."""
     c = certificate
     rest = {"student": "Student's t", "bernstein": "the empirical Bernstein inequality"}[c.interval]
-    luck = ", the luck of each trial taken out" if c.controlled else ""
+    luck = ", with control variates" if c.controlled else ""
     return Group(
         Text(f"{title} · {c.planner} · seed {c.seed}", style="bold"),
         Text(f"with {100 * c.level:g} % confidence within {c.gap:.2g} of the best possible policy", style="bold"),

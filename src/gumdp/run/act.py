@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gumdp.errors import GumdpError, check_int, unknown
+from gumdp.errors import GumdpError, check_bool, check_call, check_int, check_type, one_of
 from gumdp.jit.callback import original_errors
+from gumdp.jit.compiling import clock
 from gumdp.models.base import Model
+from gumdp.models.belief import Belief
 from gumdp.models.compiled import next_state
 from gumdp.models.gymnasium.adapter import read_number
 from gumdp.models.gymnasium.classic import read_state, twin_of
@@ -21,6 +22,7 @@ from gumdp.models.tabular import Tabular
 from gumdp.policies.base import Planner
 from gumdp.problem import Problem
 from gumdp.results import Reality, Trial
+from gumdp.run.evaluate import MOST
 from gumdp.seeding import streams
 
 SAMPLES, FEW = 16, 4  # steps of a simulator, and of copies, drawn to see what the model held possible
@@ -45,8 +47,9 @@ def play(
     Args:
         env: an environment, or an id, which is made with the horizon as its time limit, and with the options that the
             model's environment was made with.
-        problem: its model may be the environment's own table, a simulator, copies, or learned; what follows a
-            terminal state is done to the environment as the model has it: it goes on, waits, or is reset.
+        problem: its model may be the environment's own table, a simulator, copies, learned, or a ``Belief``, which
+            learns from every step; what follows a terminal state is done to the environment as the model has it: it
+            goes on, waits, or is reset.
         at_limit: when the environment's time limit ends an episode before the horizon, ``"stop"`` there (the
             occupancy is that of the steps made, normalised), or ``"restart"`` the environment and go on.
         frames: keep what the environment draws in its render mode, in ``trial.reality.frames``.
@@ -55,7 +58,8 @@ def play(
 
     ``trial.reality`` says how the plan and reality differed: what value the planner expected before each step, what
     probability the model gave to what followed, and which steps its table held impossible (without a table,
-    ``unseen`` has those that no simulated step agreed with). ``trial.rewards`` is what the environment paid.
+    ``unseen`` has those that no simulated step agreed with). ``trial.rewards`` is what the environment paid, and
+    ``trial.belief`` what was known at the last decision.
 
     >>> import gumdp
     >>> problem = gumdp.zoo.load("frozenlake-entropy", horizon=20)
@@ -63,14 +67,16 @@ def play(
     >>> trial.reality.surprises.size
     0
     """
-    if at_limit not in AT_LIMIT:
-        raise unknown("at_limit", at_limit, AT_LIMIT)
+    check_type("problem", problem, Problem)
+    check_type("planner", planner, Planner)
+    check_call("on_decision", on_decision)
+    one_of("at_limit", at_limit, AT_LIMIT)
     ours = isinstance(env, str)
     env = open_environment(_same(env, problem.model), **({"max_episode_steps": problem.horizon} if ours else {}))
     env = problem.model.record(env) if isinstance(problem.model, Clone) else env
     try:
-        seeds = streams(seed, first=check_int("trial", trial, 0))[0]
-        run = _Run(env, problem, planner, seeds, at_limit, bool(frames), _count(problem.model, samples))
+        seeds = streams(seed, first=check_int("trial", trial, 0, MOST))[0]
+        run = _Run(env, problem, planner, seeds, at_limit, check_bool("frames", frames), _count(problem.model, samples))
         run.play(on_decision)
         return run.report(planner, int(seed), int(trial))
     finally:
@@ -90,7 +96,7 @@ class _Run:
         self.policy = planner.bind(problem, seeds[1])
         self.seed: int | None = int(seeds[0] & np.uint64(0x7FFFFFFF))  # for the first reset, which sets the rest
         self.restart_at_limit, self.draw = at_limit == "restart", frames
-        self.began = time.perf_counter()
+        self.began = clock()
         self.over = False
         self.ended = ""
         self.state: Any = None
@@ -111,9 +117,18 @@ class _Run:
             if on_decision:
                 on_decision(t, decision)
             limited = self._step(t, decision.action)
-            self.likelihood.append(likelihood(self.model, state, decision.action, self.state, t, self.samples))
+            if self.problem.features is not None:
+                self.policy.arrived(self.state, self.rewards[-1] if self._paid else None)
+            known = self.policy.belief or self.model
+            self.likelihood.append(likelihood(known, state, decision.action, self.state, t, self.samples))
             if limited and not self._past_limit(t):
                 break
+
+    @property
+    def _paid(self) -> bool:
+        """Whether what counts is what the environment pays."""
+        phi = self.problem.counts.phi
+        return isinstance(phi, str) and phi == "reward"
 
     def _reset(self) -> None:
         observation, _ = self.env.reset(seed=self.seed)
@@ -142,6 +157,7 @@ class _Run:
             return True
         if self.restart_at_limit:
             self._reset()
+            self.policy.restarted()
             self.restarts.append(t)
             return True
         self.ended = f"the environment's time limit stopped it after {t + 1} of {self.problem.steps} steps"
@@ -156,7 +172,7 @@ class _Run:
     def report(self, planner: Planner, seed: int, trial: int) -> Trial:
         """What happened, and how it differed from the plan."""
         occupancy, value = self.policy.occupancy, self.policy.worth()
-        if self.ended:
+        if self.ended and self.problem.features is None:
             occupancy /= occupancy.sum()
             value = self.problem.value(occupancy)
         bins = getattr(self.model, "bins", None)
@@ -180,9 +196,12 @@ class _Run:
             planner=planner.name,
             seed=seed,
             trial=trial,
-            seconds=time.perf_counter() - self.began,
+            seconds=clock() - self.began,
             decisions=tuple(self.decisions),
+            totals=self.policy.totals,
+            maximised=self.problem.objective.maximises,
             reality=reality,
+            belief=self.policy.belief,
         )
 
 
@@ -194,7 +213,7 @@ def _same(env: Any, model: Model) -> Any:
 
 def _count(model: Model, samples: int | None) -> int | None:
     """How many simulated steps to compare with; None where a table says it all."""
-    if isinstance(model, Tabular):
+    if isinstance(model, Tabular | Belief):
         return None
     few = FEW if isinstance(model, Clone) else SAMPLES
     return few if samples is None else check_int("samples", samples, 0)
@@ -205,7 +224,7 @@ def interface(env: Any, model: Model) -> Source:
     source = model.source
     if source is None or not source.commands:
         read = source.read if source is not None else read_number
-        if source is None and not isinstance(model, Tabular):
+        if source is None and not isinstance(model, Tabular | Belief):
             read = read_state if twin_of(env) is not None else observation_is_state
         terminal = "restart" if source is None else source.terminal
         source = Source(f"{model!r}", read, actions_of(env), terminal)
@@ -225,9 +244,12 @@ def likelihood(model: Model, state: Any, action: int, after: Any, t: int, sample
 
     NaN where no simulated step went the same way: rare, or impossible, but who knows.
     """
-    if isinstance(model, Tabular):
+    if isinstance(model, Tabular | Belief):
         successors, probabilities = model.row(int(state), action)
-        return float(probabilities[successors == int(after)].sum())
+        same = successors == int(after)
+        if isinstance(model, Tabular) and model.looks is not None:  # reality does not show which of them it is
+            same = model.looks[successors] == model.looks[int(after)]
+        return float(probabilities[same].sum())
     if not samples:
         return float("nan")
     world, s = model.compiled(), model.state(state)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gumdp import statistics
-from gumdp.errors import GumdpError, check_float
+from gumdp.errors import GumdpError, array_of_numbers, check_float
 from gumdp.results import Array, Evaluation
 
 ROUNDING = 1e-12  # differences below this share of the values are rounding errors: ties
@@ -17,19 +17,38 @@ CLEAR = 0.05  # p-values below this count as evidence
 
 @dataclass(frozen=True)
 class Comparison:
-    """How a does against b, trial by trial. Values are costs: a negative difference is in favour of a."""
+    """How a does against b, trial by trial. Values are costs: a negative difference is in favour of a.
 
-    difference: float  # mean of a - b
-    interval: tuple[float, float]  # of that mean, BCa bootstrap over pairs
-    level: float  # of the interval
-    effect: float  # Cohen's d of paired values: the mean difference in standard deviations of the differences
-    wins: float  # share of trials in which a is lower than b, ties counted half
-    improvement: float  # probability that a trial of a is lower than an independent one of b, ties counted half
-    p_better: float  # one-sided p-value against "a is not better than b": small if a is better
-    p_worse: float  # one-sided p-value against "a is not worse than b": small if a is worse
+    Attributes:
+        difference: the mean of a − b.
+        interval: of that mean, a BCa bootstrap over pairs.
+        level: of the interval.
+        effect: Cohen's d of paired values: the mean difference in standard deviations of the differences.
+        wins: the share of trials in which a is lower than b, ties counted half.
+        improvement: the probability that a trial of a is lower than an independent one of b, ties counted half.
+        p_better: one-sided p-value against "a is not better than b": small if a is better.
+        p_worse: one-sided p-value against "a is not worse than b": small if a is worse.
+        trials: how many pairs.
+        correlation: of the paired values: what common random numbers gain; NaN where a side is constant.
+        test: what the p-values are of: a sign test where all differences are equal.
+        differences: a − b in each trial.
+
+    >>> result = compare([0.1, 0.2, 0.3, 0.1], [0.2, 0.4, 0.4, 0.2])
+    >>> result.verdict, round(result.effect, 2)
+    ('better, p = 0.015 (paired t)', -2.5)
+    """
+
+    difference: float
+    interval: tuple[float, float]
+    level: float
+    effect: float
+    wins: float
+    improvement: float
+    p_better: float
+    p_worse: float
     trials: int
-    correlation: float  # of the paired values: what common random numbers gain; NaN where a side is constant
-    test: str = "paired t"  # what the p-values are of: a sign test where all differences are equal
+    correlation: float
+    test: str = "paired t"
     differences: Array = field(repr=False, compare=False, default_factory=lambda: np.zeros(0))
 
     def p_not_worse(self, margin: float = 0.0) -> float:
@@ -115,7 +134,10 @@ def _paired(a: Any, b: Any) -> tuple[Array, Array]:
             f"compare: the evaluations must share problem and seed, not {a.problem}, seed {a.seed}, and {b.problem}, "
             f"seed {b.seed}: only then are their trials pairs."
         )
-    x, y = (np.asarray(side.values if isinstance(side, Evaluation) else side, dtype=np.float64) for side in (a, b))
+    x, y = (
+        side.values if isinstance(side, Evaluation) else array_of_numbers(f"compare: {name}", side)
+        for name, side in (("a", a), ("b", b))
+    )
     if x.ndim != 1 or x.shape != y.shape or x.size == 0:
         raise GumdpError(f"compare: a and b must be equally many values, not of shapes {x.shape} and {y.shape}.")
     if not (np.isfinite(x).all() and np.isfinite(y).all()):

@@ -11,7 +11,9 @@ from gumdp.average.rest_kernels import new_workspace
 from gumdp.bounds.decomposition_tree import ValueFunction
 from gumdp.bounds.history_tree import JensenTree
 from gumdp.bounds.history_tree_kernels import Rules
+from gumdp.bounds.paths import Starts
 from gumdp.jit.callback import reraise
+from gumdp.models.tabular import Tabular
 from gumdp.objectives.base import Array
 from gumdp.policies.base import Planner, Policy, Seeds
 from gumdp.problem import Problem
@@ -25,11 +27,11 @@ OPEN = 0.01  # the open mass below which chance changes too little to be looked 
 class Controlled(Planner):
     """A planner whose trials are valued without the luck they had: with the same mean, and closer to it.
 
-    ``source`` says how lucky a trial was: Jensen's bound, or the value function of a decomposition. ``raw`` collects
-    the values as they really were.
+    ``source`` says how lucky a trial was: Jensen's bound, the value function of a decomposition, or bounds of single
+    starts. ``raw`` collects the values as they really were.
     """
 
-    def __init__(self, planner: Planner, source: JensenTree | ValueFunction) -> None:
+    def __init__(self, planner: Planner, source: JensenTree | ValueFunction | Starts) -> None:
         self.planner = planner
         self.luck = JensenLuck(source) if isinstance(source, JensenTree) else source.luck
         self.raw: dict[int, float] = {}
@@ -46,7 +48,8 @@ class Controlled(Planner):
         values = np.empty(len(seeds))
         for k, pair in enumerate(seeds):
             trial = play_trial(problem, self.planner, pair, stop=stop)
-            values[k] = trial.value - self.luck(trial.cells, trial.actions)
+            states = trial.cells if isinstance(problem.model, Tabular) else trial.states
+            values[k] = trial.value - self.luck(states, trial.actions)
             with self._lock:
                 self.raw[int(pair[0])] = trial.value
         return values

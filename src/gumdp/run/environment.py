@@ -6,6 +6,7 @@ nobody has imported it, ``gymnasium.make("gumdp:gumdp/Occupancy-v0", …)`` does
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import gymnasium
@@ -13,7 +14,10 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from gumdp.errors import GumdpError, check_bool, check_float, check_int, unknown
+from gumdp.counts.hashed import Hashed
+from gumdp.counts.running import commit_step
+from gumdp.errors import GumdpError, check_bool, check_float, check_int, one_of, show
+from gumdp.jit.random import mixed
 from gumdp.models.compiled import next_state, start_state
 from gumdp.models.simulator import Simulator
 from gumdp.problem import Problem
@@ -27,10 +31,12 @@ class OccupancyEnv(gymnasium.Env[Any, np.int64]):  # type: ignore[misc]
     """An episode is one trial: reward 0 until its last step, and then -f(d).
 
     Observations are ``state`` (its number, or the continuous state of a simulator), ``occupancy`` [S, A], the running
-    occupancy, and ``time``, the steps made. Together they are all that the best policy needs to know.
+    occupancy, and ``time``, the steps made. Together they are all that the best policy needs to know. Where the problem
+    counts features, ``totals`` [k] take the place of the occupancy.
 
     Args:
-        problem: a ``Problem``, or the name of one in the zoo.
+        problem: a ``Problem``, or the name of one in the zoo; or a dictionary of all these arguments, which is what
+            RLlib makes of its ``env_config``.
         shaping: with ``"progress"`` each step pays discount·Φ(after) - Φ(before) on top, Φ being -f of the running
             occupancy scaled to mass 1, and 0 at the beginning and at the end: such a potential leaves the best
             policy what it is.
@@ -51,25 +57,26 @@ class OccupancyEnv(gymnasium.Env[Any, np.int64]):  # type: ignore[misc]
 
     def __init__(
         self,
-        problem: Problem | str,
+        problem: Problem | str | dict[str, Any],
         shaping: str = "none",
         discount: float = 1.0,
         unavailable: str = "replace",
         flat: bool = False,
         render_mode: str | None = None,
     ) -> None:
+        if isinstance(problem, dict):  # RLlib hands over all arguments in one
+            OccupancyEnv.__init__(self, **_arguments(problem))
+            return
         if isinstance(problem, str):
             from gumdp.zoo import load
 
             problem = load(problem)
         if not isinstance(problem, Problem):
             raise GumdpError(f"OccupancyEnv: problem must be a Problem or a name, not {type(problem).__name__}.")
-        if shaping not in SHAPING:
-            raise unknown("shaping", shaping, SHAPING)
-        if unavailable not in UNAVAILABLE:
-            raise unknown("unavailable", unavailable, UNAVAILABLE)
+        one_of("shaping", shaping, SHAPING)
+        one_of("unavailable", unavailable, UNAVAILABLE)
         if render_mode is not None:
-            raise GumdpError(f"OccupancyEnv: nothing is drawn, so that render_mode must be None, not {render_mode!r}.")
+            raise GumdpError(f"OccupancyEnv: nothing is drawn, so render_mode must be None, not {show(render_mode)}.")
         self.problem = problem
         self.shaping = shaping == "progress"
         self.discount = check_float("OccupancyEnv: discount", discount, 0.0, 1.0)
@@ -77,22 +84,18 @@ class OccupancyEnv(gymnasium.Env[Any, np.int64]):  # type: ignore[misc]
         self.flat = check_bool("OccupancyEnv: flat", flat)
         self.render_mode = render_mode
         self.action_space = spaces.Discrete(problem.shape[1])
-        parts = {
-            "state": self._state_space(),
-            "occupancy": spaces.Box(0.0, 1.0, problem.shape, np.float64),
-            "time": spaces.Discrete(problem.steps + 1),
-        }
+        parts = {"state": self._state_space(), **self._counted_space(), "time": spaces.Discrete(problem.steps + 1)}
         self.observation_space = self._vectors(parts["state"]) if self.flat else spaces.Dict(parts)
         self._world = problem.model.compiled()
         self._state: Any = None
         self._time = problem.steps
-        self._occupancy = np.zeros(problem.shape)
+        self._running, self._occupancy = self._empty()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
         self._begin()
         self._time = 0
-        self._occupancy = np.zeros(self.problem.shape)
+        self._running, self._occupancy = self._empty()
         return self._observation(), self._info()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -100,36 +103,61 @@ class OccupancyEnv(gymnasium.Env[Any, np.int64]):  # type: ignore[misc]
             raise GumdpError("OccupancyEnv: there is no trial under way; call reset first.")
         number = check_int("OccupancyEnv: action", action, 0)
         if not self.action_space.contains(number):
-            raise GumdpError(f"OccupancyEnv: action must be below {self.problem.shape[1]}, not {number}.")
+            raise GumdpError(f"OccupancyEnv: action must be below {self.problem.shape[1]}, not {show(number)}.")
         number = self._taken(number)
         before = self._potential()
-        self._occupancy[self._cell, number] += self.problem.weights[self._time]
+        if self._running is None:
+            self._occupancy[self._cell, number] += self.problem.weights[self._time]
         self._time += 1
         over = self._time == self.problem.steps
-        if not over and self._time % self.problem.horizon == 0:
-            self._begin()
-        elif not over:
-            model = self.problem.model
-            after = next_state(self._world, model.state(self._state), np.uint64(number), self._bits())
+        fresh = self._time % self.problem.horizon == 0
+        if self._running is not None or not (over or fresh):
+            model, bits = self.problem.model, self._bits()
+            before_step = model.state(self._state)
+            after = next_state(self._world, before_step, np.uint64(number), bits)
+            self._count(before_step, number, after, bits)
             self._state = model.public(after)
+        if fresh and not over:
+            self._begin()
         reward = -self.problem.value(self._occupancy) if over else 0.0
         if self.shaping:
             reward += (0.0 if over else self.discount * self._potential()) - before
         return self._observation(), reward, over, False, self._info() | {"action": number}
 
+    def _empty(self) -> tuple[Any, Any]:
+        """Running totals, where totals are counted, and what is shown of what was counted so far: nothing."""
+        if self.problem.features is None:
+            return None, np.zeros(self.problem.shape)
+        running = self.problem.running()
+        return running, running.root
+
+    def _count(self, s: Any, action: int, after: Any, bits: np.uint64) -> None:
+        if self._running is not None:
+            weight = self.problem.weights[self._time - 1]
+            chance = np.uint64(mixed(bits))
+            commit_step(self.problem.record, self._running, self._world, s, action, after, chance, weight)
+
+    def _counted_space(self) -> dict[str, Any]:
+        if isinstance(self.problem.counts, Hashed):
+            raise GumdpError("OccupancyEnv: hashed cells can't be shown as a table; count features, or pairs.")
+        if self.problem.features is not None:
+            return {"totals": spaces.Box(-np.inf, np.inf, (self.problem.features.kinds,), np.float64)}
+        return {"occupancy": spaces.Box(0.0, 1.0, self.problem.shape, np.float64)}
+
     def action_masks(self) -> NDArray[np.bool_]:
         """Which actions there are in the state now: what MaskablePPO asks for."""
-        allowed = self.problem.model.available
-        return np.ones(self.problem.shape[1], bool) if allowed is None else allowed[self._cell].copy()
+        mask = np.zeros(self.problem.shape[1], bool)
+        mask[self.problem.model.actions(self._state)] = True
+        return mask
 
     def _taken(self, number: int) -> int:
         """The action, or the next that there is."""
-        allowed = self.problem.model.available
-        if allowed is None or allowed[self._cell, number]:
+        allowed = self.action_masks()
+        if allowed[number]:
             return number
         if self.refuses:
             raise GumdpError(f"OccupancyEnv: action {number} is not available in state {self._cell}.")
-        return int((number + np.argmax(np.roll(allowed[self._cell], -number))) % self.problem.shape[1])
+        return int((number + np.argmax(np.roll(allowed, -number))) % self.problem.shape[1])
 
     @property
     def _cell(self) -> int:
@@ -142,6 +170,8 @@ class OccupancyEnv(gymnasium.Env[Any, np.int64]):  # type: ignore[misc]
         return np.uint64(self.np_random.integers(2**64, dtype=np.uint64))
 
     def _potential(self) -> float:
+        if self._running is not None:  # of totals as they are
+            return -self.problem.value(self._occupancy) if self.shaping and self._time > 0 else 0.0
         mass = self._occupancy.sum()
         return 0.0 if mass == 0.0 or not self.shaping else -self.problem.value(self._occupancy / mass)
 
@@ -154,8 +184,11 @@ class OccupancyEnv(gymnasium.Env[Any, np.int64]):  # type: ignore[misc]
     def _vectors(self, state: Any) -> Any:
         """The space of flat observations."""
         low, high = (np.zeros(state.n), np.ones(state.n)) if hasattr(state, "n") else (state.low, state.high)
-        rest = self._occupancy_size + 1
-        low, high = np.concatenate([low, np.zeros(rest)]), np.concatenate([high, np.ones(rest)])
+        features = self.problem.features
+        ends = (np.zeros(self._occupancy_size), np.ones(self._occupancy_size))
+        if features is not None:
+            ends = (np.full(features.kinds, -np.inf), np.full(features.kinds, np.inf))
+        low, high = np.concatenate([low, ends[0], [0.0]]), np.concatenate([high, ends[1], [1.0]])
         return spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
 
     @property
@@ -168,8 +201,11 @@ class OccupancyEnv(gymnasium.Env[Any, np.int64]):  # type: ignore[misc]
             shown = np.array(self._state)
         if self.flat:
             where = shown if np.ndim(shown) else np.eye(1, self.problem.shape[0], int(shown))[0]
-            parts = [where, np.minimum(self._occupancy.ravel(), 1.0), [self._time / self.problem.steps]]
+            counted = self._occupancy if self._running is not None else np.minimum(self._occupancy.ravel(), 1.0)
+            parts = [where, counted, [self._time / self.problem.steps]]
             return np.concatenate(parts).astype(np.float32)
+        if self._running is not None:
+            return {"state": shown, "totals": self._occupancy.copy(), "time": np.int64(self._time)}
         return {
             "state": shown,
             "occupancy": np.minimum(self._occupancy, 1.0),  # the last digit of a sum may exceed it
@@ -177,8 +213,16 @@ class OccupancyEnv(gymnasium.Env[Any, np.int64]):  # type: ignore[misc]
         }
 
     def _info(self) -> dict[str, Any]:
-        allowed = self.problem.model.available
-        return {} if allowed is None else {"action_mask": allowed[self._cell].astype(np.int8)}
+        return {"action_mask": self.action_masks().astype(np.int8)} if self.problem.model.masked else {}
 
 
 register()
+
+
+def _arguments(given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of an environment that came in one."""
+    for name in given:
+        one_of("OccupancyEnv: an argument", name, tuple(inspect.signature(OccupancyEnv).parameters))
+    if "problem" not in given:
+        raise GumdpError("OccupancyEnv: a dictionary of arguments must have a problem in it.")
+    return given

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gumdp
-from gumdp.errors import GumdpError, one_of, show
+from gumdp.errors import GumdpError, check_text, check_type, failures_of, one_of, show
 from gumdp.search.options import OPTIONS
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ _entries = {
         ),
         PlannerEntry(
             "dual",
-            "the least value after the action, as the parts of the objective see it alone",
+            "one step ahead, with the value function of a lower bound",
             lambda **options: gumdp.Dual(**options),
             (Option("iterations", int, "simulated trajectories per decision (dual: steps of its ascent, once)"),),
         ),
@@ -113,7 +113,9 @@ def register_planner(
         summary: what it does, in a few words.
 
     >>> import gumdp
-    >>> gumdp.register_planner("lazy", lambda action=0: gumdp.NonMarkov(lambda s, a: action), {"action": int})
+    >>> def lazy(action=0):
+    ...     return gumdp.NonMarkov(lambda states, actions: action)
+    >>> gumdp.register_planner("lazy", lazy, {"action": int})
     >>> make("lazy", action=1)
     NonMarkov(<lambda>)
     """
@@ -123,7 +125,7 @@ def register_planner(
         raise GumdpError(f"register_planner: {name!r} is the name of a planner of the package; choose another one.")
     if not callable(factory):
         raise GumdpError(f"register_planner: factory must be a function that makes a planner, not {show(factory)}.")
-    _entries[name] = PlannerEntry(name, str(summary), factory, _options(options))
+    _entries[name] = PlannerEntry(name, check_text("register_planner: summary", summary), factory, _options(options))
 
 
 def _options(options: Any) -> tuple[Option, ...]:
@@ -183,4 +185,9 @@ def make(name: str, **given: Any) -> Planner:
         if option not in known:
             has = f"it takes {', '.join(known)}." if known else "it takes none."
             raise GumdpError(f"the planner {name} has no option {option!r}; {has}")
-    return entry.build(**given)
+    if name in _OURS:
+        return entry.build(**given)
+    with failures_of(name):
+        made = entry.build(**given)
+    check_type(f"what {name} makes", made, gumdp.Planner)
+    return made

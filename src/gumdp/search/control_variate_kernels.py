@@ -10,12 +10,14 @@ perspective on the use of control variables to increase the efficiency of Monte 
 A control variate answers
 
 ========================================================  =============================================================
-``prepare(objective, running, s, t)``                      fit the function, at the start of the decision in ``s`` at
+``prepare(setup, running, s, t)``                          fit the function, at the start of the decision in ``s`` at
                                                           ``t``
 ``expectation(objective, running, weights, t0, s, t, n)``  its expectation, for a rollout from ``s`` at ``t`` on, when
                                                           the search has put ``n`` entries on the path since ``t0``
-``adjust(running, changed, expected, value)``              a return without its luck, after ``settle`` found ``changed``
-                                                          entries
+``foresee``, ``look_back``, ``luck_of``                    follow the luck of totals in the tree: see
+                                                          ``gumdp.search.leaf``
+``adjust(setup, running, span, changed, expected, value)`` a return without its luck, after ``settle`` found ``changed``
+                                                          entries; ``span`` as in ``gumdp.search.leaf``
 ========================================================  =============================================================
 """
 
@@ -28,7 +30,7 @@ import numpy as np
 
 from gumdp.jit.record import kernel, part, record, u64
 
-MEMORY = 0.5  # the weight, at the next decision, of what was learnt about the factor
+MEMORY = 0.5  # the weight, at the next decision, of what was learned about the factor
 GUESS = 0.8  # the factor as long as nothing is known
 CAUTION = 4.0  # returns that the guess is worth
 MOST = 1.5  # the largest factor
@@ -79,19 +81,34 @@ def fill_moments(chain, policy, weights, horizon, start, first, second):
                 first[t, s, i] += w
 
 
+class Unfollowed:
+    """What most have in common: they don't follow what luck there is in the tree."""
+
+    __slots__ = ()
+
+    def foresee(self, running, s, a, t, depth):
+        return 0
+
+    def look_back(self, running, s, t, depth):
+        return 0
+
+    def luck_of(self, depth):
+        return 0.0
+
+
 @record
-class NoControlVariate:
+class NoControlVariate(Unfollowed):
     """Nothing is known: returns stay as they are."""
 
     cells: int  # that it looks at: 0; a record needs a field
 
-    def prepare(self, objective, running, s, t):
+    def prepare(self, setup, running, s, t):
         return 0
 
     def expectation(self, objective, running, weights, t0, s, t, length):
         return 0.0
 
-    def adjust(self, running, changed, expected, value):
+    def adjust(self, setup, running, span, changed, expected, value):
         return value
 
 
@@ -153,13 +170,48 @@ def rate_of(control, objective, running, m):
     return rate if np.isfinite(rate) else 0.0
 
 
+@part
+def fade(fit, t):
+    """A decision begins, at step ``t``: what was learned about the factor counts less."""
+    for k in range(3):
+        fit[k] = MEMORY * (fit[k] + fit[k + 3]) if t > u64(0) else 0.0
+        fit[k + 3] = 0.0
+    fit[6] = 0.0
+    fit[7] = 0.0
+
+
+@part
+def factor_of(fit):
+    """What part of an excess is to be taken off."""
+    both, own, n = fit[0] + fit[3], fit[1] + fit[4], fit[2] + fit[5]
+    factor = max(0.0, min(MOST, both / own)) if own > 0.0 else 0.0
+    return factor + (GUESS - factor) * CAUTION / (n + CAUTION)
+
+
+@part
+def without_luck(fit, excess, value):
+    """Take off the excess, times a factor: what the regression of returns on excesses says so far.
+
+    ``fit`` has their co-moment, the excesses' second moment and the number of returns: first those of decisions
+    before, fading, then those of this one, whose means follow.
+    """
+    factor = factor_of(fit)
+    fit[5] += 1.0
+    step = excess - fit[6]
+    fit[6] += step / fit[5]
+    fit[3] += (value - fit[7]) * (excess - fit[6])
+    fit[4] += step * (excess - fit[6])
+    fit[7] += (value - fit[7]) / fit[5]
+    return value - factor * excess
+
+
 @record
-class ControlVariate:
+class ControlVariate(Unfollowed):
     """The moments of rollouts, and the quadratics that are laid along the objective at the present decision."""
 
     start: int  # the first cell that the objective looks at
     states: int
-    cells: int  # how many it looks at
+    cells: int  # how many it looks at; 0: nothing is known of these rollouts, in a search that may use others
     first: Any  # float64 [(steps + 1) · S · cells]: means, see fill_moments
     second: Any  # float64 [(steps + 1) · S · cells]: means of squares
     slope: Any  # float64 [cells]: the sum is Σ slope·y + curve·y², y the mass that is added to the root's
@@ -169,9 +221,12 @@ class ControlVariate:
     sums: Any  # float64 [(steps + 1) · S]: the expectation of that sum over a rollout from there
     stamps: Any  # int64 [(steps + 1) · S]: the decision it was computed for
     serial: Any  # int64 [1]: the number of the decision
-    fit: Any  # float64 [8]: what decides on the factor, see adjust
+    fit: Any  # float64 [8]: what decides on the factor, see without_luck
 
-    def prepare(self, objective, running, s, t):
+    def prepare(self, setup, running, s, t):
+        if self.cells == 0:
+            return 0
+        objective = setup.objective
         cells, count = u64(self.cells), u64(objective.count())
         i = u64(0)
         while i < cells:
@@ -192,16 +247,13 @@ class ControlVariate:
                 self.curve[i] += rate * self.pieces[at + cells + i]
                 i += u64(1)
             m += u64(1)
-        fit = self.fit
-        for k in range(3):
-            fit[k] = MEMORY * (fit[k] + fit[k + 3]) if t > u64(0) else 0.0
-            fit[k + 3] = 0.0
-        fit[6] = 0.0
-        fit[7] = 0.0
+        fade(self.fit, t)
         self.serial[0] += 1
         return 0
 
     def expectation(self, objective, running, weights, t0, s, t, length):
+        if self.cells == 0:
+            return 0.0
         start, cells, place = u64(self.start), u64(self.cells), t * u64(self.states) + s
         at = place * cells
         if self.stamps[place] != self.serial[0]:
@@ -224,12 +276,9 @@ class ControlVariate:
             k += u64(1)
         return expected
 
-    def adjust(self, running, changed, expected, value):
-        """Take off the excess, times a factor: what the regression of returns on excesses says so far.
-
-        ``fit`` has their co-moment, the excesses' second moment and the number of returns: first those of decisions
-        before, fading, then those of this one, whose means follow.
-        """
+    def adjust(self, setup, running, span, changed, expected, value):
+        if self.cells == 0:
+            return value
         start, end, excess = u64(self.start), u64(self.start) + u64(self.cells), -expected
         j = u64(0)
         while j < changed:
@@ -239,14 +288,4 @@ class ControlVariate:
                 y = running.mass[j] - running.root[c]
                 excess += y * (self.slope[i] + self.curve[i] * y)
             j += u64(1)
-        fit = self.fit
-        both, own, n = fit[0] + fit[3], fit[1] + fit[4], fit[2] + fit[5]
-        factor = max(0.0, min(MOST, both / own)) if own > 0.0 else 0.0
-        factor += (GUESS - factor) * CAUTION / (n + CAUTION)
-        fit[5] += 1.0
-        step = excess - fit[6]
-        fit[6] += step / fit[5]
-        fit[3] += (value - fit[7]) * (excess - fit[6])
-        fit[4] += step * (excess - fit[6])
-        fit[7] += (value - fit[7]) / fit[5]
-        return value - factor * excess
+        return without_luck(self.fit, excess, value)

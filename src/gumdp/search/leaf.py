@@ -5,6 +5,9 @@ A leaf value answers
 =================================================  ====================================================================
 ``prepare(setup, workspace, root, t0)``             a decision begins
 ``final(steps, t0)``                                the step before which its simulations end, of ``steps`` in all
+``foresee(running, s, a, t, depth)``                in the tree, action ``a`` is to be taken in ``s`` at step ``t``
+``look_back(running, s, t, depth)``                 and has led to ``s``, before step ``t``
+``luck_of(depth)``                                  how much of the return so many steps in the tree owe to luck
 ``tracks()``                                        whether the statistics of the running occupancy are to be followed
 ``estimate(setup, workspace, s, span, length, r)``  the value of a simulation that has come to state ``s`` and has
                                                    ``length`` entries on its path, and the generator ``r`` afterwards;
@@ -18,9 +21,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gumdp.counts.running import settle
-from gumdp.jit.record import record, u64
+from gumdp.jit.record import part, record, u64
 from gumdp.policies.play import rollout
+from gumdp.problem import Problem
+from gumdp.search.control_variate_kernels import Unfollowed
 
 
 @record
@@ -29,9 +36,10 @@ class Rollout:
 
     policy: Any  # see ``gumdp.policies.rollout``
     control: Any  # see ``gumdp.search.control_variate_kernels``
+    incumbent: Any  # see ``gumdp.search.incumbent``
 
     def prepare(self, setup, workspace, root, t0):
-        return self.control.prepare(setup.objective, workspace.running, root, t0)
+        return self.control.prepare(setup, workspace.running, root, t0)
 
     def final(self, steps, t0):
         return steps
@@ -39,13 +47,26 @@ class Rollout:
     def tracks(self):
         return self.policy.tracks()
 
+    def foresee(self, running, s, a, t, depth):
+        return self.control.foresee(running, s, a, t, depth)
+
+    def look_back(self, running, s, t, depth):
+        return self.control.look_back(running, s, t, depth)
+
+    def luck_of(self, depth):
+        return self.control.luck_of(depth)
+
     def estimate(self, setup, workspace, s, span, length, rng):
         running = workspace.running
         t0, t, end, pause = span
         expected = self.control.expectation(setup.objective, running, setup.weights, t0, s, t, length)
+        self.incumbent.record_from(t - t0)
         length, rng = rollout(setup, self.policy, running, s, t, end, pause, length, rng)
         value, changed = settle(setup.objective, running, length)
-        return self.control.adjust(running, changed, expected, value), rng
+        self.incumbent.keep(workspace.tree, t - t0, end - t0, value)
+        if t == end or self.incumbent.varying():  # nothing was left to luck
+            return value, rng
+        return self.control.adjust(setup, running, span, changed, expected, value), rng
 
 
 @record
@@ -64,5 +85,74 @@ class Truncated:
     def tracks(self):
         return self.inner.tracks()
 
+    def foresee(self, running, s, a, t, depth):
+        return self.inner.foresee(running, s, a, t, depth)
+
+    def look_back(self, running, s, t, depth):
+        return self.inner.look_back(running, s, t, depth)
+
+    def luck_of(self, depth):
+        return self.inner.luck_of(depth)
+
     def estimate(self, setup, workspace, s, span, length, rng):
         return self.inner.estimate(setup, workspace, s, span, length, rng)
+
+
+@record
+class Ahead(Unfollowed):
+    """A rollout that ends ``depth`` steps after the decision, as if the rest of the run went on as it went so far.
+
+    The occupancy is scaled up to the mass that it will have at the end. Of a cost that adds up that is the mean cost so
+    far; of an entropy, how even the run has been. No simulation sees what only a longer one shows: values are biased,
+    and no number of iterations mends that.
+    """
+
+    policy: Any  # see ``gumdp.policies.rollout``
+    depth: int
+    reach: Any  # float64 [steps + 1]: the weights of the steps before each, summed
+    scaled: Any  # float64 [entries, or none]: scratch
+
+    def prepare(self, setup, workspace, root, t0):
+        return 0
+
+    def final(self, steps, t0):
+        return min(steps, t0 + u64(self.depth))
+
+    def tracks(self):
+        return self.policy.tracks()
+
+    def estimate(self, setup, workspace, s, span, length, rng):
+        objective, running = setup.objective, workspace.running
+        _, t, end, pause = span
+        length, rng = rollout(setup, self.policy, running, s, t, end, pause, length, rng)
+        forecast, last = 0.0, u64(self.reach.size - 1)
+        if end < last:
+            forecast = value_of_multiple(objective, running, self.reach[last] / self.reach[end], self.scaled)
+        value, _ = settle(objective, running, length)
+        if end < last:
+            value = forecast
+        return value, rng
+
+
+def ahead(problem: Problem, policy: Any, depth: int) -> Ahead:
+    """The leaf value of simulations of ``depth`` steps."""
+    entries = problem.running().d.size if problem.record.dense() else 0
+    return Ahead(policy, depth, np.append(0.0, np.cumsum(problem.weights)), np.zeros(entries))
+
+
+@part
+def value_of_multiple(objective, running, factor, scaled):
+    """The objective at ``factor`` times the running occupancy."""
+    d = running.d
+    if objective.dense():
+        for i in range(d.size):
+            scaled[i] = factor * d[i]
+        return objective.value(scaled)
+    for m in range(objective.count()):
+        z = running.z_empty[m]
+        for i in range(d.size):
+            if d[i] != 0.0:
+                name = running.counts.name_of(u64(i))
+                z += objective.term(m, name, factor * d[i]) - objective.term(m, name, 0.0)
+        running.z[m] = z
+    return objective.combine(running.z, 0)

@@ -71,7 +71,8 @@ class OccupancyMDP:
         """The running occupancy after action ``a`` in state ``s`` at step ``t``: γ^t more at (s, a).
 
         >>> import gumdp
-        >>> OccupancyMDP(gumdp.zoo.load("m1-entropy", discount=0.5)).sigma(0, (1.0, 0.0, 0.0, 0.0, 0.0, 0.0), 1, 1)
+        >>> process = OccupancyMDP(gumdp.zoo.load("m1-entropy", discount=0.5))
+        >>> process.sigma(0, (1.0, 0.0, 0.0, 0.0, 0.0, 0.0), 1, 1)
         (1.0, 0.5, 0.0, 0.0, 0.0, 0.0)
         """
         pair = s * self.problem.shape[1] + a

@@ -30,6 +30,7 @@ from gumdp.experiments.plan.version import full_version
 QUEUE = 2  # jobs sent for each core of the cluster
 RETRIES = 5  # of a job whose worker or node died, by Ray itself
 PATIENCE = 5.0  # seconds to reach an address
+LOOK = 0.4  # seconds between two looks at what else has happened, such as a signal
 # How Ray is told to listen on 127.0.0.1 only, as it does by itself on systems other than Linux, and to ask for tokens.
 ALONE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}
 
@@ -62,7 +63,8 @@ class Ray:
                 more = job is not None
                 if job is not None:
                     self._sent[self._remote.remote(job, self.code, full_version(self.code.digest()))] = job
-            ended, _ = self._ray.wait(list(self._sent), num_returns=1, timeout=0.5)
+            with _signals_later():
+                ended, _ = self._ray.wait(list(self._sent), num_returns=1, timeout=LOOK)
             for reference in ended:
                 yield self._result(reference, self._sent.pop(reference))
             if not ended:
@@ -103,27 +105,51 @@ class Ray:
         options: dict[str, Any] = {"address": address} if address is not None else {"address": "local"}
         if address is None:
             options |= {"num_cpus": workers or os.cpu_count() or 1, "include_dashboard": False}
-        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
-            self._ray.init(
-                **options,
-                logging_level="ERROR",
-                log_to_driver=False,
-                ignore_reinit_error=True,
-            )
+            with _own_signals():
+                self._ray.init(**options, logging_level="ERROR", log_to_driver=False, ignore_reinit_error=True)
         except Exception as error:  # Ray has many ways to say this
             reason = " ".join(str(error).split())[:300]
             self._leave()
             raise GumdpError(f"the Ray cluster {address or 'on this machine'} can't be used: {reason}") from None
-        if threading.current_thread() is threading.main_thread():
-            for number, handler in handlers.items():  # Ray has put its own there, which end the process unheard
-                signal.signal(number, handler)
         if address is None and self._ray.util.get_node_ip_address() not in ("127.0.0.1", "::1"):
             self._leave()
             raise GumdpError(
                 "Ray would listen to the whole network, as it was imported before; start the run in a new process, "
                 "or start a cluster yourself and name its address."
             )
+
+
+@contextlib.contextmanager
+def _own_signals() -> Iterator[None]:
+    """Ctrl-C and SIGTERM mean afterwards what they meant before: Ray has handlers that end the process unheard."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    found = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    came: list[int] = []
+    try:
+        yield
+    except SystemExit:  # from Ray's handler of SIGTERM
+        came.append(signal.SIGTERM)
+    finally:
+        for number, handler in found.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+    if came:
+        signal.raise_signal(came[0])
+
+
+@contextlib.contextmanager
+def _signals_later() -> Iterator[None]:
+    """Signals come when this is over: Ray takes whatever their handlers raise for Ctrl-C."""
+    came: list[int] = []
+    with _own_signals():
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, lambda number, frame: came.append(number))
+        yield
+    if came:
+        signal.raise_signal(came[0])
 
 
 def play_remotely(job: Job, code: Code, expected: str) -> Done:

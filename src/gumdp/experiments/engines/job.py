@@ -10,6 +10,7 @@ from gumdp.experiments.plan.arm import Arm
 from gumdp.experiments.store.outcome import Outcome
 
 GIVE_UP = 10  # failures of an arm in one run, after which the rest of the arm is left out
+FIRST = 20  # trials in the first jobs of an arm, of which nobody knows how long they take
 
 
 @dataclass(frozen=True)
@@ -122,12 +123,15 @@ def gaps(done: Iterable[int], total: int) -> Iterator[range]:
 def cut(
     index: int, progress: Progress, missing: Iterable[range], batch: int, portion: float, keep: tuple[str, ...]
 ) -> Iterator[Job]:
-    """Jobs for the trials ``missing`` of an arm. Later jobs take more trials if the first ones were short."""
+    """Jobs for the trials ``missing`` of an arm. Later jobs take more trials if the first ones were short.
+
+    The first ones are small whatever the planner: trials of a slow objective are not to be lost by the thousand.
+    """
     for gap in missing:
         start = gap.start
         while start < gap.stop and progress.failed < GIVE_UP:
             each = progress.seconds / progress.done if progress.done else None
-            size = batch if each is None else max(batch, int(portion / max(each, 1e-9)))
+            size = min(batch, FIRST) if each is None else max(1, int(portion / max(each, 1e-9)))
             stop = min(gap.stop, start + size)
             yield Job(index, progress.arm, range(start, stop), keep)
             start = stop

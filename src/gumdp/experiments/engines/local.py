@@ -21,7 +21,7 @@ from gumdp.jit.compiling import Compiling
 
 QUEUE = 2  # jobs waiting for each worker, so that none is idle while results are stored
 MOST = 1024  # workers: more than any machine has cores, and fewer than it takes to bring one down
-AHEAD = 12  # arms that are prepared before their turn
+AHEAD = 40  # arms that are prepared before their turn: two settings of the paper, whose small arms are over at once
 
 
 class Local:
@@ -55,7 +55,8 @@ class Local:
                         job = next(jobs, None)
                         more = job is not None
                         if job is not None:
-                            scout.reached(job.arm)
+                            if job.trials:
+                                scout.reached(job.arm)
                             running.add(pool.submit(self._work, job))
                     ended, running = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
                     for future in sorted(ended, key=lambda f: (f.result().job.index, f.result().job.trials.start)):

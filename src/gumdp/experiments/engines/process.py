@@ -75,7 +75,12 @@ class WorkerProcess:
                     [sys.executable, "-P", "-m", "gumdp.experiments.engines.process", json.dumps(facts)],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
-                    env={**os.environ, "PYTHONPATH": os.pathsep.join(_path()), "PYTHONSAFEPATH": "1"},
+                    env={
+                        **os.environ,
+                        "PYTHONPATH": os.pathsep.join(_path()),
+                        "PYTHONSAFEPATH": "1",
+                        "GUMDP_QUIET": "1",
+                    },
                     start_new_session=True,  # Ctrl-C is for the run, which then ends its workers
                 )
             return self._process

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from gumdp.experiments.engines.job import Done, Job
 from gumdp.experiments.plan.arm import Arm
 from gumdp.experiments.store.outcome import Outcome
+from gumdp.jit.compiling import clock
 from gumdp.objectives.interpreted import InterpretedRecord
 from gumdp.policies.base import Planner
 from gumdp.problem import Problem
@@ -21,7 +21,7 @@ from gumdp.run.evaluate import play_trial
 from gumdp.seeding import streams
 
 BOUNDING = 3.0  # seconds for the lower bound of a problem
-BUILT = 32  # problems and planners kept for the next trials of the same arms
+BUILT = 64  # problems and planners kept for the next trials of the same arms: more than are prepared ahead
 
 
 class Slot:
@@ -120,7 +120,7 @@ def play(
             return [_play_kept(problem, planner, seed, k, stop, keep) for k in trials]
         except _Stopped:
             return []
-    began = time.perf_counter()
+    began = clock()
     try:
         seeds = streams(seed, len(trials), first=trials[0])
         values = planner.trials(problem, seeds, stop)
@@ -132,7 +132,7 @@ def play(
         return []
     if not np.isfinite(values).all():
         return _one_by_one(problem, planner, seed, trials, stop, None)
-    each = (time.perf_counter() - began) / len(trials)
+    each = (clock() - began) / len(trials)
     return [Outcome(k, float(value), each) for k, value in zip(trials, values, strict=True)]
 
 
@@ -165,6 +165,8 @@ def _play_kept(
     if not np.isfinite(trial.value):
         return Outcome(k, float("nan"), 0.0, sentence(None))
     kept: dict[str, Any] = {"occupancy": trial.occupancy} if "occupancy" in keep else {}
+    if "totals" in keep:
+        kept["totals"] = np.array([*trial.totals.values()], dtype=np.float64)
     if "trajectory" in keep:
         kept |= {"states": np.asarray(trial.states), "actions": np.asarray(trial.actions)}
     return Outcome(k, trial.value, trial.seconds, kept=kept)
@@ -176,9 +178,9 @@ def _bound(build_cache: BuildCache, job: Job) -> Done:
 
     try:
         problem = build_cache.problem(job.arm)
-        began = time.perf_counter()
+        began = clock()
         found = gumdp.lower_bound(problem, time_limit=BOUNDING)
-        spent = time.perf_counter() - began
+        spent = clock() - began
     except BaseException as error:
         return Done(job, error=f"{type(error).__name__}: {error}")
     finding = {"value": float(found.value), "method": found.method, "level": float(found.level), "seconds": spent}

@@ -24,6 +24,10 @@ def trial_seconds(arm: Arm) -> float:
         return PLAY * steps
     if planner.time_limit is not None:
         return planner.time_limit * steps
+    if planner.trial_time is not None:
+        return planner.trial_time
+    if planner.trial_iterations is not None:
+        return STEP * planner.trial_iterations * steps / 2
     return STEP * (planner.iterations or 0) * steps * steps / 2
 
 

@@ -15,7 +15,7 @@ from gumdp.run import registry
 from gumdp.seeding import BITS
 from gumdp.zoo.registry import find
 
-KEEP = ("occupancy", "trajectory")
+KEEP = ("occupancy", "trajectory", "totals")
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Experiment:
         arms: what is played.
         trials: of each arm.
         name: what tables and folders are called.
-        keep: ``"occupancy"`` and ``"trajectory"`` are stored with each trial on request; this plays the trials a
-            decision at a time, which is slower and gives the same values.
+        keep: ``"occupancy"``, ``"trajectory"`` and ``"totals"`` are stored with each trial on request; this plays the
+            trials decision by decision, which is slower and gives the same values.
         modules: Python modules to import first, which register further problems; every worker imports them too.
         title: of the report.
         text: what the report says first.
@@ -36,7 +36,8 @@ class Experiment:
         candidates: the planners that are compared with it, in the same way; all others by default.
         code: those modules with where they are; found from ``modules`` if not given.
 
-    >>> plan = Experiment.grid(["m1-entropy", "m2-imitation"], ["random", {"name": "mcts", "iterations": [10, 20]}])
+    >>> searches = {"name": "mcts", "iterations": [10, 20]}
+    >>> plan = Experiment.grid(["m1-entropy", "m2-imitation"], ["random", searches])
     >>> len(plan.arms)
     6
     """

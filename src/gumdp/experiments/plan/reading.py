@@ -160,6 +160,11 @@ class _Reader:
         if not self.known(key, name):
             return list_variants(name, options)
         with self.at(name, section=key, index=index):
+            if (file := name.partition(":")[0]).endswith(".py"):
+                raise GumdpError(
+                    f"an experiment knows what is in files by the names that they register: "
+                    f'modules = ["{Path(file).stem}"] and gumdp.register_{key[:-1]}, not {show(name)}.'
+                )
             check_planner(name, {}) if key == "planners" else find(name)
         for option, value in options.items():
             with self.at(option, section=key, index=index):

@@ -104,6 +104,7 @@ def connect(path: Path, reading: bool = False) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("BEGIN IMMEDIATE")
         layout.bring_up(connection)
+        connection.execute(f"PRAGMA user_version = {LAYOUT}")  # a write shows whether the file can be written to
         connection.execute("COMMIT")
     except sqlite3.Error as error:
         if connection is not None:

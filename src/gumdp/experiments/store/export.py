@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import itertools
-import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any
 from gumdp import escape
 from gumdp.errors import GumdpError, show
 from gumdp.experiments.store.store import COLUMNS, Store
+from gumdp.files import aside
 
 ROWS = 50_000  # at a time: exports of any size take little memory
 
@@ -21,7 +20,7 @@ ROWS = 50_000  # at a time: exports of any size take little memory
 def to_csv(store: Store, path: str | Path) -> int:
     """Write every trial to a CSV file, and return how many there were."""
     count = 0
-    with _aside(path) as target, open(target, "w", newline="", encoding="utf-8") as file:
+    with _file(path) as target, open(target, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
         for row in store.rows():
@@ -40,7 +39,7 @@ def to_parquet(store: Store, path: str | Path) -> int:
     kinds: dict[str, Any] = {"trial": pyarrow.int64(), "value": pyarrow.float64(), "seconds": pyarrow.float64()}
     schema = pyarrow.schema([(name, kinds.get(name, pyarrow.string())) for name in COLUMNS])
     rows, count = store.rows(), 0
-    with _aside(path) as target, pyarrow.parquet.ParquetWriter(str(target), schema) as writer:
+    with _file(path) as target, pyarrow.parquet.ParquetWriter(str(target), schema) as writer:
         while part := list(itertools.islice(rows, ROWS)):
             columns = [
                 pyarrow.array(column, kind.type) for column, kind in zip(zip(*part, strict=True), schema, strict=True)
@@ -51,26 +50,11 @@ def to_parquet(store: Store, path: str | Path) -> int:
 
 
 @contextmanager
-def _aside(path: str | Path) -> Iterator[Path]:
-    """A file to write to, which takes the place of ``path`` when all is in it; nothing is left of one that fails.
-
-    What is not a plain file, such as a pipe, is written to as it is.
-    """
-    path = Path(path)
+def _file(path: str | Path) -> Iterator[Path]:
+    """A file to write to, which takes the place of ``path`` when all is in it; or a sentence why it can't."""
     try:
-        if path.exists() and not path.is_file():
-            yield path
-            return
-        number, name = tempfile.mkstemp(prefix=".", suffix=".part", dir=path.parent)
-        os.close(number)
-        try:
-            yield Path(name)
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(name, 0o666 & ~mask)
-            os.replace(name, path)
-        finally:
-            Path(name).unlink(missing_ok=True)
+        with aside(Path(path), through=True) as target:
+            yield target
     except (OSError, ValueError) as error:
         if isinstance(error, GumdpError):
             raise

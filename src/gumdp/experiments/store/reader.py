@@ -20,7 +20,7 @@ from gumdp.experiments.store.layout import read_tally
 from gumdp.experiments.store.seal import Tally, seal
 from gumdp.results import Array
 
-KEPT = {"occupancy": ("occupancy",), "trajectory": ("states", "actions")}  # by the word that asks for it
+KEPT = {"occupancy": ("occupancy",), "trajectory": ("states", "actions"), "totals": ("totals",)}  # by what asks for it
 ORDERED = {"trials": 2, "details": 3}  # tables that are kept in the order of their first columns
 COLUMNS = (
     "problem", "problem_options", "planner", "planner_options", "seed", "trial", "value", "seconds", "ended", "version",

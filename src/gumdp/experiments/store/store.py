@@ -33,7 +33,7 @@ LONGEST = 10_000  # letters of a message
 WATCHING = 0.25  # seconds between two looks at the files of a run
 
 
-class StoreError(Exception):
+class StoreError(GumdpError):
     """The store can't take more: what is in it stays."""
 
 

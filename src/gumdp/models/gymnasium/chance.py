@@ -9,8 +9,11 @@ from __future__ import annotations
 import contextlib
 import copy
 import random
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from types import BuiltinMethodType, MethodType
 from typing import Any
 
 import numpy as np
@@ -20,7 +23,7 @@ from gumdp.models.gymnasium.copying import ATOMS
 WORD = 2**128 - 1
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 OBJECTS = 50_000  # that are looked at in search of generators
-Key = tuple[str, Any]  # ("attribute", name) or ("item", key)
+Key = tuple[str, Any]  # ("attribute", name), ("slot", name) or ("item", key)
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Chance:
     places: tuple[tuple[Key, ...], ...] = ()  # ways from the environment to a generator, without ``np_random`` itself
     numpy: bool = False  # whether it draws from NumPy's global generator
     python: bool = False  # whether it draws from the one of the module random
+    keys: tuple[str, ...] = ()  # attributes of the environment that are keys of JAX's generators
 
     def generators(self, env: Any) -> list[Any]:
         """The generators that are at their places now; the first is ``np_random``, which may be None."""
@@ -51,9 +55,16 @@ class Chance:
 
     def seed_others(self, env: Any, bits: int) -> None:
         """Set the generators that a reset may leave as they are."""
+        for k, name in enumerate(self.keys):
+            setattr(env.unwrapped, name, new_key(bits ^ (k << 64)))
         if self.places:
             for k, generator in enumerate(self.generators(env)[1:], 1):
                 reseed(generator, bits ^ (k << 64))
+
+    def marks(self, env: Any) -> list[Any]:
+        """What changes when one of the generators is drawn from, quickly."""
+        marks = [None if generator is None else mark_of(generator) for generator in self.generators(env)]
+        return marks + [np.asarray(getattr(env.unwrapped, name)).tobytes() for name in self.keys]
 
     @contextlib.contextmanager
     def borrowed(self, bits: int) -> Iterator[None]:
@@ -74,7 +85,8 @@ class Chance:
 
     def __or__(self, other: Chance) -> Chance:
         places = tuple(dict.fromkeys(self.places + other.places))
-        return Chance(places, self.numpy or other.numpy, self.python or other.python)
+        keys = tuple(dict.fromkeys(self.keys + other.keys))
+        return Chance(places, self.numpy or other.numpy, self.python or other.python, keys)
 
     def __str__(self) -> str:
         names = ["".join(f".{key}" if kind == "attribute" else f"[{key!r}]" for kind, key in p) for p in self.places]
@@ -106,11 +118,16 @@ def _pcg64(bits: int) -> dict[str, Any]:
     }
 
 
-def state_of(generator: Any) -> str:
-    """The state of a generator, to see whether it was drawn from."""
+def mark_of(generator: Any) -> Any:
+    """A part of the state of a generator that no draw leaves alone."""
     if isinstance(generator, np.random.Generator):
-        return repr(generator.bit_generator.state)
-    return repr(generator.get_state() if isinstance(generator, np.random.RandomState) else generator.getstate())
+        state = generator.bit_generator.state
+        return state["state"]["state"] if state["bit_generator"] == "PCG64" else repr(state)
+    if isinstance(generator, np.random.RandomState):
+        _, keys, place, *gauss = generator.get_state()
+        return int(keys[0]), place, gauss
+    _, words, gauss = generator.getstate()
+    return words[0], words[-1], gauss
 
 
 def another(generator: Any) -> Any:
@@ -124,7 +141,7 @@ def follow(env: Any, place: tuple[Key, ...]) -> Any:
     """What is at a place."""
     there = env
     for kind, key in place:
-        there = vars(there)[key] if kind == "attribute" else there[key]
+        there = there[key] if kind == "item" else vars(there)[key] if kind == "attribute" else getattr(there, key)
     return there
 
 
@@ -143,7 +160,20 @@ def find(env: Any) -> Chance:
                 if type(part) not in ATOMS and id(part) not in seen:
                     seen.add(id(part))
                     queue.append((part, (*place, key)))
-    return Chance(tuple(places))
+    return Chance(tuple(places), keys=tuple(name for name, part in vars(env.unwrapped).items() if is_key(part)))
+
+
+def is_key(part: Any) -> bool:
+    """Whether it is the state of a generator of JAX's, of the usual kind: two words of 32 bits."""
+    return type(part).__module__.startswith("jax") and part.shape == (2,) and str(part.dtype) == "uint32"
+
+
+def new_key(bits: int) -> Any:
+    """A key of JAX's that the bits determine."""
+    import jax
+
+    state = _pcg64(bits)["state"]["state"]
+    return jax.numpy.asarray(np.array([state & 0xFFFFFFFF, state >> 32 & 0xFFFFFFFF], np.uint32))
 
 
 def _parts(there: Any) -> list[tuple[Key, Any]]:
@@ -151,8 +181,18 @@ def _parts(there: Any) -> list[tuple[Key, Any]]:
 
     if isinstance(there, dict):
         return [(("item", key), part) for key, part in there.items()]
-    if isinstance(there, (list, tuple)):
+    if isinstance(there, (list, tuple, deque)):
         return [(("item", k), part) for k, part in enumerate(there)]
-    if isinstance(there, (gymnasium.Space, np.ndarray, str, bytes)) or not hasattr(there, "__dict__"):
+    if isinstance(there, (gymnasium.Space, np.ndarray, str, bytes, type)):
         return []
-    return [(("attribute", name), part) for name, part in vars(there).items()]
+    if isinstance(there, (partial, MethodType, BuiltinMethodType)):  # a generator's method, perhaps with arguments
+        names = ("func", "args", "keywords") if isinstance(there, partial) else ("__self__",)
+        return [(("slot", name), getattr(there, name)) for name in names]
+    slots = [name for base in type(there).__mro__ for name in _names(vars(base).get("__slots__", ()))]
+    found: list[tuple[Key, Any]] = [(("slot", name), getattr(there, name)) for name in slots if hasattr(there, name)]
+    return found + [(("attribute", name), part) for name, part in getattr(there, "__dict__", {}).items()]
+
+
+def _names(slots: Any) -> list[str]:
+    names = [slots] if isinstance(slots, str) else list(slots)
+    return [name for name in names if not name.startswith("__")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import warnings
 import weakref
 from typing import Any
 
@@ -14,17 +15,21 @@ from gumdp.jit.callback import register
 from gumdp.models.base import Model
 from gumdp.models.compiled import Clones
 from gumdp.models.gymnasium.observations import Cells
+from gumdp.models.gymnasium.opening import title
 from gumdp.models.gymnasium.ways import Live, Past, Way
 
 
 class Snapshot:
     """A state of an environment: what was observed, and what it takes to go on from there."""
 
-    __slots__ = ("__weakref__", "cell", "data", "number", "observation", "over", "stage")
+    __slots__ = ("__weakref__", "cell", "data", "number", "observation", "over", "reward", "stage")
 
-    def __init__(self, stage: Stage, number: int, cell: int, observation: Any, over: bool, data: Any) -> None:
+    def __init__(
+        self, stage: Stage, number: int, cell: int, observation: Any, over: bool, data: Any, reward: Any = None
+    ) -> None:
         self.stage, self.number, self.cell = stage, number, cell
         self.observation, self.over, self.data = observation, over, data
+        self.reward = reward  # for the step that led there
 
     def __repr__(self) -> str:
         return f"Snapshot({self.observation!r})"
@@ -40,8 +45,9 @@ class Clone(Model):
 
     interpreted = True
 
-    def __init__(self, way: Way, cells: Cells, terminal: str) -> None:
-        self._parts = (way, cells, terminal)
+    def __init__(self, way: Way, cells: Cells, terminal: str, reward_kinds: int = 1, certain: bool = False) -> None:
+        self._parts = (way, cells, terminal, certain and terminal != "restart")
+        self.reward_kinds = reward_kinds  # how many numbers a reward is made of
         self._set_up()
         self.way = way.name  # copy, save or replay
         self.shape = (cells.count, len(way.commands))
@@ -61,6 +67,11 @@ class Clone(Model):
 
     def __repr__(self) -> str:
         return f"Clone({self.shape[0]} cells, {self.shape[1]} actions)"
+
+    @property
+    def deterministic(self) -> bool:  # type: ignore[override]
+        """Whether an action had one outcome in each state so far."""
+        return self.stage.certain
 
     def compiled(self) -> Any:
         return self._world
@@ -92,18 +103,21 @@ class Stage:
     first restored, which must be while the environment is still in it: rollouts save nothing.
     """
 
-    def __init__(self, way: Way, cells: Cells, terminal: str) -> None:
+    def __init__(self, way: Way, cells: Cells, terminal: str, certain: bool = False) -> None:
         self.way, self.cells, self.terminal = way, cells, terminal
+        self.certain = certain  # whether nothing was left to chance so far
         self.actions = len(way.commands)
         self._numbers = itertools.count(1)
         self._saved: weakref.WeakValueDictionary[int, Snapshot] = weakref.WeakValueDictionary()
         self._local = threading.local()
+        self._lives: list[tuple[threading.Thread, Live]] = []
         self._lock = threading.Lock()
 
     def reset(self, bits: int) -> tuple[int, int]:
         """Start an episode."""
         live = self._live()
         live.reset(self.way, bits)
+        live.reward = 0.0
         return self._arrive(live)
 
     def step(self, number: int, action: int, bits: int) -> tuple[int, int]:
@@ -114,9 +128,32 @@ class Stage:
         if live.over and self.terminal == "restart":
             return self.reset(bits)
         if live.over and self.terminal == "absorb":
+            if np.any(live.reward):  # the reward of the end is paid once: from now on this is another state
+                live.reward = 0.0
+                live.number = next(self._numbers)
             return live.number, live.cell
-        live.step(self.way, action, bits)
+        if self.certain:
+            self._step_for_certain(live, action)
+        else:
+            _, live.reward, _, _ = live.step(self.way, action, bits)
         return self._arrive(live)
+
+    def _step_for_certain(self, live: Live, action: int) -> None:
+        """Act where nothing is left to chance, and see that it is so."""
+        marks = self.way.chance.marks(live.env)
+        _, live.reward, _, _ = live.step(self.way, action, None)
+        if marks != self.way.chance.marks(live.env):
+            self.certain = False
+            warnings.warn(
+                f"{title(live.env)} leaves something to chance after all, which no step of its test showed: a trial "
+                "that is being planned took it for certain, and later ones won't.",
+                stacklevel=2,
+            )
+
+    def amounts(self, number: int) -> Any:
+        """The reward for the step that led to the state ``number``."""
+        live = self._live()
+        return live.reward if number == live.number else self._saved[number].reward
 
     def restore(self, number: int) -> tuple[int, int]:
         """Go back to the state ``number``."""
@@ -124,7 +161,7 @@ class Stage:
         if number != live.number:
             self._load(live, self._saved[number])
         elif number not in self._saved:
-            live.kept = self._put(live.env, live.number, live.cell, live.observation, live.over, live.past)
+            live.kept = self._put(live.env, live.number, live.cell, live.observation, live.over, live.past, live.reward)
         return live.number, live.cell
 
     def keep(self, number: int) -> Snapshot:
@@ -142,22 +179,33 @@ class Stage:
         live.number = next(self._numbers)
         return live.number, live.cell
 
-    def _put(self, env: Any, number: int, cell: int, observation: Any, over: bool, past: Past | None) -> Snapshot:
-        snapshot = Snapshot(self, number, cell, observation, over, self.way.save(env, past))
+    def _put(
+        self, env: Any, number: int, cell: int, observation: Any, over: bool, past: Past | None, reward: Any = 0.0
+    ) -> Snapshot:
+        snapshot = Snapshot(self, number, cell, observation, over, self.way.save(env, past), reward)
         self._saved[number] = snapshot
         return snapshot
 
     def _load(self, live: Live, snapshot: Snapshot) -> None:
         self.way.load(live, snapshot.data)
         live.number, live.cell = snapshot.number, snapshot.cell
-        live.observation, live.over = snapshot.observation, snapshot.over
+        live.observation, live.over, live.reward = snapshot.observation, snapshot.over, snapshot.reward
 
     def _live(self) -> Live:
         live: Live | None = getattr(self._local, "live", None)
         if live is None:
             with self._lock:
-                live = self._local.live = self.way.spawn()
+                live = self._local.live = self._inherited() or self.way.spawn()
+                self._lives.append((threading.current_thread(), live))
         return live
+
+    def _inherited(self) -> Live | None:
+        """The environment of a thread that is no more, or None."""
+        for k, (thread, live) in enumerate(self._lives):
+            if not thread.is_alive():
+                del self._lives[k]
+                return live
+        return None
 
 
 def recorder(env: Any, way: Way) -> Any:

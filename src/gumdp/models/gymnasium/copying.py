@@ -23,7 +23,7 @@ Memo = dict[int, Any]
 ATOMS = frozenset(
     {
         type(None), type(Ellipsis), type(NotImplemented), bool, int, float, complex, str, bytes, type, range, property,
-        types.FunctionType, types.BuiltinFunctionType, types.ModuleType, types.CodeType, types.MappingProxyType,
+        types.FunctionType, types.ModuleType, types.CodeType, types.MappingProxyType,
         weakref.ref, np.dtype, np.ufunc, np.bool_, np.int64, np.int32, np.int8, np.uint8, np.uint64, np.float64,
         np.float32, np.str_,
     }
@@ -203,6 +203,15 @@ def _method(x: types.MethodType, memo: Memo) -> types.MethodType:
     return types.MethodType(x.__func__, deep_copy(x.__self__, memo))
 
 
+def _builtin(x: types.BuiltinMethodType, memo: Memo) -> Any:
+    """A function of the interpreter's, or a method of one of its objects, such as ``random.Random(0).random``."""
+    owner = x.__self__
+    if owner is None or isinstance(owner, types.ModuleType):
+        return x
+    twin = deep_copy(owner, memo)
+    return x if twin is owner else getattr(twin, x.__name__)
+
+
 COPIERS: dict[type, Callable[[Any, Memo], Any]] = {
     list: _list,
     tuple: _tuple,
@@ -211,4 +220,5 @@ COPIERS: dict[type, Callable[[Any, Memo], Any]] = {
     bytearray: lambda x, memo: bytearray(x),
     np.ndarray: _array,
     types.MethodType: _method,
+    types.BuiltinMethodType: _builtin,
 }

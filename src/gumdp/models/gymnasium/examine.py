@@ -7,6 +7,7 @@ the same. Then the generators are set differently, to see whether the future can
 
 from __future__ import annotations
 
+import contextlib
 import random
 import time
 from dataclasses import dataclass
@@ -15,13 +16,15 @@ from typing import Any
 import numpy as np
 
 from gumdp.errors import GumdpError, show
-from gumdp.models.gymnasium.chance import Chance, find, state_of
+from gumdp.models.gymnasium.chance import Chance, find
 from gumdp.models.gymnasium.ways import Live, Way
 
-STEPS = 6  # before the state that is come back to, and after it
-PATIENCE = 0.05  # seconds that a step may take, or there are fewer
-HORIZON = 30  # for which iterations a second are told
+STEPS, LONG = 6, 24  # before the state that is come back to, and after it; more after it where steps are quick
+PATIENCE, QUICK = 0.05, 0.002  # seconds that a step may take, or there are fewer; below which there are more
+HORIZON = 30  # for which iterations per second are told
 TRIES = 6
+SEEDS = 64  # of resets, in search of two that look the same
+WALK = 300  # steps without any chance, or so many as 0.3 seconds allow: then there is none
 TOLERANCE = 1e-9  # of numbers that should be the same
 Record = tuple[Any, Any, bool, bool]
 
@@ -45,10 +48,11 @@ class Verdict:
     fault: str = ""  # why it can't be used, or nothing
     note: str = ""  # what the user should know of it
     seconds: tuple[float, float] = (0.0, 0.0)  # of coming back, of a step
+    certain: bool = False  # whether nothing that was seen was left to chance, but for the start of an episode
 
     @property
     def rate(self) -> float:
-        """Iterations a second at a horizon of 30, roughly."""
+        """Iterations per second at a horizon of 30, roughly."""
         back, step = self.seconds
         return 1.0 / max(1e-9, back + HORIZON * step)
 
@@ -62,27 +66,30 @@ def rehearse(env: Any, commands: tuple[Any, ...], seed: int) -> Script:
     mask = _mask(env, seed)
     chance, drawn = Chance(), False
     best: tuple[int, list[int], int] = (-1, [], seed)
-    steps = _steps(env, commands, seed & mask)
+    before, total = _steps(env, commands, seed & mask)
     for k in range(TRIES):
         numpy, python = _globals()
         first, _ = env.reset(seed=(seed + k) & mask)
         chance |= find(env)
         states = _states(chance, env)
-        played, moved, failure = _wander(env, commands, first, rng, 2 * steps)
+        played, moved, failure = _wander(env, commands, first, rng, total)
         drawn |= states != _states(chance, env)
         chance |= find(env)
         after = _globals()
         chance |= Chance((), numpy != after[0], python != after[1])
-        score = len(played) + (2 * steps if 0 < moved < len(played) else 0)
+        score = len(played) + (total if 0 < moved < len(played) else 0)
         if score > best[0]:
             best = score, played, (seed + k) & mask
-        if score == 4 * steps:
+        if score == 2 * total:
             break
     _, played, chosen = best
     if not played:
         name = type(env.unwrapped).__name__
-        raise GumdpError(f"from_gymnasium: {name} fails at its first step, whatever is done: {failure}")
-    half = max(0, min(steps, len(played) - 1))
+        raise GumdpError(
+            f"from_gymnasium: {name} fails at its first step, whatever is done: {failure.rstrip('.')}. If only some "
+            "actions are allowed, give actions=[…], a list of those."
+        )
+    half = max(0, min(before, len(played) - 1))
     return Script(
         chosen, tuple(played[:half]), tuple(played[half:]), chance, drawn or chance.numpy or chance.python, mask
     )
@@ -109,16 +116,18 @@ def _wander(
     return played, moved, failure
 
 
-def _steps(env: Any, commands: tuple[Any, ...], seed: int) -> int:
-    """How many steps to play: fewer in an environment that takes its time."""
+def _steps(env: Any, commands: tuple[Any, ...], seed: int) -> tuple[int, int]:
+    """How many steps to play up to the state that is come back to, and in all: fewer where they take their time."""
     env.reset(seed=seed)
     began = time.perf_counter()
     try:
         env.step(commands[0])
         env.step(commands[0])
     except Exception:  # see _wander
-        return STEPS
-    return STEPS if time.perf_counter() - began < 2 * PATIENCE else 2
+        return STEPS, 2 * STEPS
+    each = (time.perf_counter() - began) / 2
+    before = STEPS if each < PATIENCE else 2
+    return before, before + (LONG if each < QUICK else before)
 
 
 def _mask(env: Any, seed: int) -> int:
@@ -134,8 +143,8 @@ def _globals() -> tuple[str, str]:
     return repr(np.random.get_state()), repr(random.getstate())  # noqa: NPY002 (to see whether the environment draws)
 
 
-def _states(chance: Chance, env: Any) -> list[str]:
-    return [state_of(g) for g in chance.generators(env) if g is not None]
+def _states(chance: Chance, env: Any) -> list[Any]:
+    return [mark for mark in chance.marks(env) if mark is not None]
 
 
 # --- the examination ----------------------------------------------------------------------------------------------
@@ -180,12 +189,13 @@ def _examined(way: Way, live: Live, script: Script) -> Verdict:
         return Verdict(
             "", f"it can't be checked, as the same seed and actions do not lead to the same: {unsteady}", seconds
         )
-    return Verdict("", _foresight(way, spare, live, saved, script), seconds)
+    note = _foresight(way, spare, live, saved, script)
+    return Verdict("", note, seconds, certain=not note and _is_certain(way, spare, saved, script))
 
 
-def _begin(way: Way, live: Live, script: Script, seed: int | None = None) -> list[Record]:
+def _begin(way: Way, live: Live, script: Script) -> list[Record]:
     """Reset and play up to the state that is come back to: half of the steps as they come, half with given chance."""
-    records: list[Record] = [(live.reset(way, script.seed if seed is None else seed), 0.0, False, False)]
+    records: list[Record] = [(live.reset(way, script.seed), 0.0, False, False)]
     steady = way.chance.numpy or way.chance.python  # of a global generator nobody knows where it is
     for k, action in enumerate(script.before):
         records.append(live.step(way, action, k if steady or 2 * k >= len(script.before) else None))
@@ -214,25 +224,66 @@ def _go_on(way: Way, live: Live, script: Script, bits: int = 100, seconds: list[
 
 def _foresight(way: Way, spare: Live, live: Live, saved: Any, script: Script) -> str:
     """A warning if the future that the copies have is the one that will come, or nothing."""
-    if script.drawn:
+    if not script.drawn and not _has_one_future(way, spare, saved, script):
         return ""
+    looks = live.reset(way, script.seed)
+    first = _with_chance(way, live, script)
+    began, alike = time.perf_counter(), 0
+    for k in range(1, SEEDS):
+        if alike == TRIES or (k >= TRIES and time.perf_counter() - began > SEEDS * QUICK):
+            break
+        if difference(looks, live.reset(way, (script.seed + k) & script.mask)) is None:
+            alike += 1
+            if _compare(first, _with_chance(way, live, script)) is not None:
+                return FORESEEN
+    return ""
+
+
+def _with_chance(way: Way, live: Live, script: Script) -> list[Record]:
+    """Play from a reset, with the same chance whatever its seed was, until the episode ends."""
+    records: list[Record] = []
+    with contextlib.suppress(Exception):  # as in a walk
+        for k, action in enumerate(script.before + script.after):
+            records.append(live.step(way, action, k))
+            if records[-1][2]:
+                break
+    return records
+
+
+def _has_one_future(way: Way, spare: Live, saved: Any, script: Script) -> bool:
+    """Whether the same follows, however the generators are set."""
     futures = []
     for bits in (100, 7_000):
         way.load(spare, saved)
         futures.append(_go_on(way, spare, script, bits))
-    if _compare(*futures) is not None:
-        return ""
-    first = _begin(way, live, script)
-    for k in range(1, TRIES):
-        other = _begin(way, live, script, (script.seed + k) & script.mask)
-        if difference(first[0][0], other[0][0]) is None and _compare(first, other) is not None:
-            return FORESEEN
-    return ""
+    return _compare(*futures) is None
+
+
+def _is_certain(way: Way, spare: Live, saved: Any, script: Script) -> bool:
+    """Whether nothing is left to chance, as far as a walk shows."""
+    if script.drawn or not way.watched or not _has_one_future(way, spare, saved, script):
+        return False
+    rng = np.random.default_rng(script.seed)
+    began, shared = time.perf_counter(), _globals()
+    for k in range(WALK):
+        if time.perf_counter() - began > WALK / 1000.0:
+            break
+        if k == 0 or spare.over:
+            way.load(spare, saved)
+        marks = way.chance.marks(spare.env)
+        try:
+            _, _, over, cut = spare.step(way, int(rng.integers(len(way.commands))), None)
+        except Exception:  # it comes out when somebody plans with that action
+            over, cut = True, False
+        if marks != way.chance.marks(spare.env):
+            return False
+        spare.over = over or cut
+    return shared == _globals()
 
 
 FORESEEN = (
-    "what happens depends on the seed of its reset but not on any generator that was found in it, so that the plan "
-    "knows the future (or what is hidden): give save and restore that set its generator anew, or mind that it does"
+    "what happens depends on the seed of its reset, beyond what it shows and the generators that were found in it, so "
+    "that the plan knows the future, or what is hidden: give save and restore that draw it anew, or mind that it does"
 )
 
 

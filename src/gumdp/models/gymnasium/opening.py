@@ -8,12 +8,14 @@ import difflib
 import importlib
 import itertools
 import math
+import traceback
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
-from gumdp.errors import GumdpError, check_int, show, unknown
+from gumdp.errors import GumdpError, check_int, items, show, unknown
 
 PACKAGES = {  # the beginning of an id: (the module that registers it, what to install)
     "MiniGrid-": ("minigrid", "minigrid"), "BabyAI-": ("minigrid", "minigrid"),
@@ -57,9 +59,12 @@ def open_environment(env: Any, **options: Any) -> Any:
         except DependencyNotInstalled as error:
             raise GumdpError(f"gymnasium.make({show(env)}) needs a package that is not installed: {error}") from error
         except Exception as error:  # whatever the environment's constructor raises
-            raise GumdpError(f"gymnasium.make({show(env)}) failed: {str(error) or repr(error)}") from error
+            raise GumdpError(f"gymnasium.make({show(env)}) failed: {_told(error)}") from error
     if not isinstance(env, gymnasium.Env) and callable(env) and not isinstance(env, type(gymnasium)):
-        made = env(**options)
+        try:
+            made = env(**options)
+        except Exception as error:  # whatever the function raises
+            raise GumdpError(f"the function that makes an environment failed: {_told(error)}") from error
         if not isinstance(made, gymnasium.Env):
             raise GumdpError(f"the function that makes an environment returned {type(made).__name__} instead of one.")
         return made
@@ -72,10 +77,23 @@ def open_environment(env: Any, **options: Any) -> Any:
     return env
 
 
+def _told(error: Exception) -> str:
+    """What an error says, or where it comes from, if it says nothing."""
+    if str(error).strip():
+        return str(error)
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = "/".join(PurePath(place.filename).parts[-3:])
+    return f"{type(error).__name__} in {where}, line {place.lineno}: {place.line}"
+
+
 def register_package(name: str) -> None:
     """Import the package that knows the environment, if it is one that has to be imported first."""
     import gymnasium
 
+    given, named, bare = name.rpartition(":")
+    if named and bare not in gymnasium.registry:  # some packages wait to be asked
+        with contextlib.suppress(Exception):  # which gymnasium.make explains
+            getattr(importlib.import_module(given), "register_envs", lambda: None)()
     module, package = next((found for start, found in PACKAGES.items() if name.startswith(start)), (None, None))
     if module is None or name in gymnasium.registry:
         return
@@ -91,6 +109,12 @@ def register_package(name: str) -> None:
 def _unknown_id(name: str) -> GumdpError:
     import gymnasium
 
+    package, found, _ = name.rpartition(":")
+    if found:
+        return GumdpError(
+            f"unknown Gymnasium environment {name!r}: {package} has been imported and has not registered it; it may "
+            "have a function for that."
+        )
     near = difflib.get_close_matches(name, gymnasium.registry, n=1, cutoff=0.75)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return GumdpError(
@@ -170,14 +194,16 @@ def actions_of(env: Any, given: Any = None) -> tuple[Any, ...]:
     """
     space = env.action_space
     if given is not None and not isinstance(given, (int, np.integer)):
+        if items(given) is None:
+            raise GumdpError(f"from_gymnasium: actions must be a number of levels or a list, not {show(given)}.")
         return _chosen(space, given, title(env))
     kind = type(space).__name__
     if kind == "Box" and given is not None and np.isfinite(space.low).all() and np.isfinite(space.high).all():
         return _levels(space, check_int("from_gymnasium: actions", given, 2), title(env))
     if given is not None:
         raise GumdpError(
-            f"from_gymnasium: actions={given} is for continuous actions within bounds, but {title(env)} has {space}; "
-            "give a list of the actions to choose from."
+            f"from_gymnasium: actions={show(given)} is for continuous actions within bounds, but {title(env)} has "
+            f"{space}; give a list of the actions to choose from."
         )
     count = _count(space)
     if count is None:

@@ -9,11 +9,12 @@ import scipy.sparse as sparse
 from numpy.typing import ArrayLike, NDArray
 
 from gumdp.errors import GumdpError
+from gumdp.models.gymnasium.enumerate import attach_rewards
 from gumdp.models.tabular import Tabular
 
 LETTERS = {"S": "start", "F": "ice", "H": "hole", "G": "goal"}
 PLACES = ("red", "green", "yellow", "blue")
-FIELDS = [("row", np.int64), ("next", np.int64), ("p", np.float64), ("ended", np.bool_)]
+FIELDS = [("row", np.int64), ("next", np.int64), ("p", np.float64), ("ended", np.bool_), ("reward", np.float64)]
 
 
 def from_table(table: Any, start: ArrayLike, terminal: str, **names: Any) -> Tabular:
@@ -25,11 +26,18 @@ def from_table(table: Any, start: ArrayLike, terminal: str, **names: Any) -> Tab
     entries, states, actions = _read(table)
     rows = states * actions
     matrix = sparse.csr_array((entries["p"], (entries["row"], entries["next"])), shape=(rows, states))
+    ends = np.unique(entries["next"][entries["ended"]])
     if terminal != "continue":
-        ends = np.unique(entries["next"][entries["ended"]])
         _check_ends(entries, ends, np.asarray(start), actions)
         matrix = _replace(matrix, ends, actions, np.asarray(start, np.float64) if terminal == "restart" else None)
-    return Tabular(matrix, start, **names)
+    model = Tabular(matrix, start, **names)
+    going_on = entries if terminal == "continue" else entries[~np.isin(entries["row"] // actions, ends)]
+    rewards: dict[tuple[int, int], float] = {}
+    for row, after, reward in going_on[["row", "next", "reward"]].tolist():
+        if rewards.setdefault((row, after), reward) != reward:
+            return model  # the same step pays now this, now that: the next state does not say which
+    attach_rewards(model, rewards)
+    return model
 
 
 def _read(table: Any) -> tuple[NDArray[Any], int, int]:
@@ -37,10 +45,10 @@ def _read(table: Any) -> tuple[NDArray[Any], int, int]:
     try:
         states, actions = len(table), len(table[0])
         entries = [
-            (s * actions + a, successor, p, bool(ended))
+            (s * actions + a, successor, p, bool(ended), reward)
             for s in range(states)
             for a in range(actions)
-            for p, successor, _, ended in table[s][a]
+            for p, successor, reward, ended in table[s][a]
         ]
         return np.array(entries, dtype=FIELDS), states, actions
     except (TypeError, ValueError, KeyError, IndexError) as error:

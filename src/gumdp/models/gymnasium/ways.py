@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import pickle
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -75,6 +76,7 @@ class Live:
         self.cell = 0
         self.over = False  # whether the episode has ended
         self.observation: Any = None
+        self.reward: Any = 0.0  # for the step that led there
         self.past: Past | None = None
         self.kept: Any = None  # the state that it was last asked to come back to
 
@@ -109,13 +111,14 @@ class Live:
         return self.observation, reward, self.over, bool(cut)
 
 
-class Way:
+class Way(ABC):
     """One way back: ``save`` what it takes, ``load`` it into a live environment."""
 
     name = ""
     text = ""  # what the model is made of, in a sentence
     records = False  # whether it needs to know what happened since the reset
     anew = False  # whether each episode needs a new environment
+    watched = True  # whether its generators can be looked at
 
     def __init__(self, make: Callable[[], Any], commands: tuple[Any, ...], chance: Chance) -> None:
         self.make = make  # another environment of the kind
@@ -127,13 +130,13 @@ class Way:
         """An environment to play on."""
         return Live(self.make())
 
+    @abstractmethod
     def save(self, env: Any, past: Past | None) -> Any:
         """What it takes to come back to the state that ``env`` is in."""
-        raise NotImplementedError
 
+    @abstractmethod
     def load(self, live: Live, saved: Any) -> None:
         """Bring the live environment back."""
-        raise NotImplementedError
 
     def seed(self, live: Live, bits: int) -> None:
         """Set the chance of the next step."""

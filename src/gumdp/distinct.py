@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order
 
-from gumdp.average.polytope import EPSILON
 from gumdp.models.tabular import Tabular
 from gumdp.objectives.base import Array, Objective
 from gumdp.problem import Problem
+
+EPSILON = float(np.finfo(float).eps)
 
 
 def distinct_bound(problem: Problem) -> float | None:
