@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import gumdp
+from clock import in_time, within
 from gumdp import GumdpError, Problem, Tabular, lower_bound
 from gumdp.average.rest import ConvexSetup
 from gumdp.average.tangents import Tangents
@@ -274,9 +275,8 @@ def test_a_sum_is_refused_for_the_sake_of_the_part_that_is_not_convex() -> None:
 def test_the_time_limit_is_kept_where_a_single_step_ahead_would_take_longer(interpreted) -> None:
     problem = gumdp.zoo.load("patrol", rows=40, columns=40)
     lower_bound(problem, time_limit=0.2)  # compiles
-    began = time.process_time()  # the machine may do other things as well
-    bound = lower_bound(problem, time_limit=2.0)
-    assert time.process_time() - began < 2.4
+    with within(2.4, time.process_time):
+        bound = lower_bound(problem, time_limit=2.0)
     assert {"jensen-tree", "decomposition"} <= {name for name, _ in bound.skipped}
     assert all(why for _, why in bound.skipped)
     unknown = Problem(problem.model, gumdp.Function(lambda d: float(-d.max())), 0.9, 3)
@@ -288,9 +288,8 @@ def test_what_a_million_states_leave_no_time_for_is_said_at_once() -> None:
     here = np.arange(10**6)
     rows, to = np.concatenate([2 * here, 2 * here + 1]), np.concatenate([here - 1, here + 1]) % here.size
     ring = gumdp.Tabular(sparse.csr_array((np.ones(rows.size), (rows, to)), shape=(rows.size, here.size)))
-    began = time.process_time()
-    bound = lower_bound(Problem(ring, gumdp.Entropy(), 0.99, 200), time_limit=5.0)
-    assert time.process_time() - began < 6.0
+    with within(6.0, time.process_time):
+        bound = lower_bound(Problem(ring, gumdp.Entropy(), 0.99, 200), time_limit=5.0)
     assert bound.method == "distinct"
     assert "a larger time_limit" in dict(bound.skipped)["jensen"]
 
@@ -372,9 +371,8 @@ def test_the_bound_of_a_large_table_comes_in_time() -> None:
         return gumdp.Problem(gumdp.Tabular(matrix), objective, 1.0, 240)
 
     gumdp.lower_bound(fleet(8), time_limit=1.0)  # compiles, which is not counted
-    began = time.process_time()
-    bound = gumdp.lower_bound(fleet(11_664), time_limit=10.0)
-    assert time.process_time() - began < 11.0
+    with within(11.0, time.process_time):
+        bound = gumdp.lower_bound(fleet(11_664), time_limit=10.0)
     assert 0.0 <= bound.value <= gumdp.run_trial(fleet(11_664), gumdp.Random(), 0).value
 
 
@@ -384,4 +382,4 @@ def test_time_is_kept_to_within_a_fifth_on_every_named_problem(name) -> None:
     """Compiling is not counted. On a machine that is busy with other things, it can fail."""
     problem = gumdp.zoo.load(name)
     lower_bound(problem, time_limit=0.5)
-    assert lower_bound(problem, time_limit=10.0).seconds < 12.0
+    assert in_time(lower_bound(problem, time_limit=10.0).seconds, 12.0)

@@ -321,12 +321,12 @@ def test_compiling_is_not_counted_for_who_waits_for_it_and_counted_for_who_does_
     done.set()
     thread.join()
     elapsed, mine, anybody = readings
-    assert mine == pytest.approx(elapsed, abs=0.05)
-    assert anybody < elapsed - 0.25
+    assert mine == pytest.approx(elapsed, abs=0.15)
+    assert anybody < elapsed - 0.15
     with global_compiler_lock:
         before = time.perf_counter(), clock()
         time.sleep(0.3)
-        assert clock() - before[1] < time.perf_counter() - before[0] - 0.25
+        assert clock() - before[1] < time.perf_counter() - before[0] - 0.15
 
 
 @pytest.mark.parametrize(("inside", "name"), [("", "two"), (":problem", "two"), (":other", "other")])

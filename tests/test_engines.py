@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import gumdp
+from clock import in_time
 from gumdp.cli.main import main
 from gumdp.experiments.engines.cluster import _own_signals, _signals_later, play_remotely
 from gumdp.experiments.engines.job import Job, Progress, cut, gaps
@@ -95,7 +96,7 @@ def test_a_worker_process_ends_with_its_pipe() -> None:
     process = worker._process
     process.stdin.close()
     process.stdout.close()
-    assert process.wait(timeout=10) == 0
+    assert process.wait(timeout=60) == 0
 
 
 def test_a_node_with_another_version_is_refused() -> None:
@@ -183,7 +184,7 @@ def test_ray_gives_the_same_numbers_also_when_a_worker_is_killed(tmp_path: Path)
 @pytest.mark.slow
 @pytest.mark.posix
 def test_sigterm_ends_a_run_on_ray_like_ctrl_c(tmp_path: Path) -> None:
-    """Within two seconds, on a machine with other things to do five; recorded, and said with how to go on."""
+    """Within two seconds; recorded, and said with how to go on."""
     (tmp_path / "sleepy.py").write_text(SLEEPY)
     path = tmp_path / "plan.toml"
     path.write_text('trials = 10000\nmodules = ["sleepy"]\nproblems = ["sleepy"]\nplanners = ["random"]\n')
@@ -199,7 +200,7 @@ def test_sigterm_ends_a_run_on_ray_like_ctrl_c(tmp_path: Path) -> None:
     finally:
         process.kill()
     assert there > 0
-    assert time.monotonic() - began < 5.0
+    assert in_time(time.monotonic() - began, 2.0)
     assert process.returncode == 143
     assert "to go on from there: gumdp run" in err.splitlines()[-2]
     assert err.splitlines()[-1] == "gumdp: terminated."

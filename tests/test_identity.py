@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import gumdp
+from clock import within
 from gumdp.experiments.engines.local import Local
 from gumdp.experiments.engines.work import BuildCache
 from gumdp.experiments.plan.arm import Arm
@@ -253,19 +254,15 @@ def test_a_problem_of_a_module_that_nobody_named_is_known_by_its_code_too(tmp_pa
 
 
 def test_the_digest_of_a_user_s_code_takes_less_than_50_ms(tmp_path: Path) -> None:
-    """Of a module of a thousand lines with ten others: the least of several times, by the clock of this process."""
+    """Of a module of a thousand lines with ten others, by the clock of this process."""
     import time
 
     write_code(tmp_path)
     (tmp_path / "helper.py").write_text(HELPER + "".join(f"import part{k}\n" for k in range(10)))
     for k in range(10):
         (tmp_path / f"part{k}.py").write_text("".join(f"def f{i}(x):\n    return x * {i} + {k}\n" for i in range(50)))
-    spent = []
-    for _ in range(5):
-        began = time.process_time()
+    with within(0.05, time.process_time):
         closure("priced", [str(tmp_path), *sys.path])
-        spent.append(time.process_time() - began)
-    assert min(spent) < 0.05
 
 
 # --- the package's own code ---

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import gumdp
+from clock import PATIENCE, in_time
 from gumdp import MCTS, GumdpError
 from gumdp.search.options import OPTIONS
 from gumdp.search.tree import bytes_per_node
@@ -73,8 +74,9 @@ def test_a_time_limit_is_kept_and_used():
     policy = MCTS(time_limit=0.05).start(M1)
     policy.act(0)  # loads the compiled code
     decision = policy.act(1)
-    assert 0.04 < decision.seconds < 0.5
-    assert decision.iterations > 1000
+    assert decision.seconds > 0.04
+    assert in_time(decision.seconds, 0.06)
+    assert decision.iterations > 100
 
 
 def test_a_full_tree_grows_no_more_but_still_learns(monkeypatch):
@@ -256,7 +258,7 @@ gumdp.{call}
             assert process.stdout.readline() == "ready\n"
             time.sleep(0.5)
             process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=10)  # under a second on an idle machine
+            _, errors = process.communicate(timeout=2.0 * PATIENCE)
         finally:
             process.kill()
     assert errors.rstrip().endswith("KeyboardInterrupt")

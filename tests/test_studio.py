@@ -17,6 +17,7 @@ pytest.importorskip("uvicorn")
 pytest.importorskip("websockets")
 
 import gumdp
+from clock import in_time, within
 from gumdp.cli.files import load_problem
 from gumdp.cli.main import main
 from gumdp.cli.studio import _settings
@@ -257,7 +258,7 @@ def test_a_certificate_is_what_certify_says(client: Client) -> None:
 def idle(session: Any) -> float:
     """Seconds until nothing goes on beside the run."""
     began = time.monotonic()
-    while session._tasks and time.monotonic() - began < 10.0:
+    while session._tasks and time.monotonic() - began < 60.0:
         time.sleep(0.01)
     return time.monotonic() - began
 
@@ -272,8 +273,8 @@ def test_a_certificate_can_be_stopped_within_a_second(studio: Studio, closing: b
         assert session._tasks == 1
         if not closing:
             client.do("stop", what="certify")
-            assert idle(session) < 1.0
-    assert idle(session) < 1.0
+            assert in_time(idle(session), 1.0)
+    assert in_time(idle(session), 1.0)
 
 
 # --- races and results ---
@@ -492,10 +493,9 @@ def test_closing_the_page_stops_the_search_within_a_second(studio: Studio) -> No
         client.hear("think")
         (session,) = studio.sessions
         assert session._thread.is_alive()
-    began = time.monotonic()
-    session._thread.join(5)
-    assert not session._thread.is_alive()
-    assert time.monotonic() - began < 1.0
+    with within(1.0):
+        session._thread.join(20)
+        assert not session._thread.is_alive()
 
 
 def test_another_problem_ends_the_search_of_the_last_one(client: Client) -> None:
@@ -505,9 +505,8 @@ def test_another_problem_ends_the_search_of_the_last_one(client: Client) -> None
     client.open("patrol", mcts(2_000_000))
     client.do("step")
     client.hear("think")
-    began = time.monotonic()
-    client.open(short, {"name": "random"})
-    assert time.monotonic() - began < 3.0
+    with within(1.0):
+        client.open(short, {"name": "random"})
     assert client.play()[0] == gumdp.run_trial(gumdp.zoo.load("m1-entropy", horizon=5), gumdp.Random()).value
 
 

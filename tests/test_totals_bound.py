@@ -3,12 +3,12 @@
 import os
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 
 import gumdp
+from clock import within
 from gumdp import Problem, Tabular, lower_bound
 from gumdp.bounds.statistics import FewStatistics, NotFew
 from gumdp.bounds.totals import TotalsBound
@@ -110,9 +110,8 @@ def test_a_histories_limit_gives_the_same_bound_each_time_and_time_is_kept() -> 
     problem = gumdp.zoo.load("m3-adversarial")
     one, two = (lower_bound(problem, "totals", nodes=2000, time_limit=60.0).value for _ in range(2))
     assert one == two
-    began = time.perf_counter()
-    lower_bound(problem, "totals", time_limit=1.0)
-    assert time.perf_counter() - began < 4.0  # on a machine that is busy with other things
+    with within(1.2):
+        lower_bound(problem, "totals", time_limit=1.0)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import gumdp
+from clock import in_time
 from gumdp.experiments.engines.job import Done, Job
 from gumdp.experiments.plan.experiment import Experiment
 from gumdp.experiments.plan.reading import read_experiment
@@ -22,7 +23,6 @@ from gumdp.experiments.store.outcome import Outcome
 from gumdp.experiments.store.store import Store
 
 Values = dict[str, dict[int, float]]
-BUSY = 5.0  # seconds: what is to take two at most, on a machine with other things to do
 QUICK = """
 trials = {trials}
 problems = [{{name = "m1-entropy", horizon = 5}}, {{name = "m1-entropy", horizon = 6}}]
@@ -31,6 +31,7 @@ planners = ["random"]
 INTERPRETED = """
 import gumdp, os, time
 from gumdp.zoo import Entry, register
+from clock import in_time
 
 def build(pause=0.0):
     def cost(d):
@@ -208,7 +209,7 @@ class Losing:
         yield None
         self.loss()
         self.lost = time.monotonic()
-        while time.monotonic() < self.lost + 10.0:
+        while time.monotonic() < self.lost + 60.0:
             time.sleep(0.05)
             yield None
 
@@ -221,10 +222,10 @@ class Losing:
 
 @pytest.mark.parametrize("loss", [deleted, renamed, file_deleted, log_deleted, cut_off, replaced])
 def test_a_store_that_goes_away_is_noticed_within_a_second(tmp_path: Path, loss, count) -> None:
-    """Also while no trial ends. What took ten seconds to notice would have run to its end."""
+    """Also while no trial ends. What took a minute to notice would have run to its end."""
     engine = Losing(lambda: loss(tmp_path / "out"))
     summary = run(Experiment.grid(["m1-entropy"], ["random"], trials=3), tmp_path / "out", engine)
-    assert time.monotonic() - engine.lost < 5.0
+    assert in_time(time.monotonic() - engine.lost, 1.0)
     assert not summary.complete
     assert "while the run was on. It stops: what ends now would be lost." in summary.stopped
     count("stores that went away", "noticed")
@@ -249,7 +250,7 @@ def test_a_signal_ends_a_run_that_compiles_within_two_seconds(
     began = time.monotonic()
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
-    assert time.monotonic() - began < BUSY
+    assert in_time(time.monotonic() - began, 2.0)
     assert (process.returncode, out) == (code, "")
     assert err.splitlines()[-1] == f"gumdp: {word}."
     assert "to go on from there: gumdp run" in err
@@ -268,7 +269,7 @@ def test_a_signal_ends_other_commands_that_compile_within_two_seconds(
     began = time.monotonic()
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    assert time.monotonic() - began < BUSY
+    assert in_time(time.monotonic() - began, 2.0)
     assert (process.returncode, out, err) == (130, "", "gumdp: interrupted.\n")
     count("signals", "interrupted within two seconds")
 

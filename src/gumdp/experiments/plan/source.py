@@ -12,11 +12,13 @@ import hashlib
 import importlib.machinery
 import sys
 import sysconfig
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 SKIPPED = ("kind", "type_comment", "ctx")  # of a node: they change nothing, or follow from the rest
+BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")  # of a statement: where others stand
 DATA = (".npy", ".json")  # in the package
 
 
@@ -26,12 +28,21 @@ def tree_of(source: bytes, name: str) -> ast.Module | None:
         tree = ast.parse(source, name)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and type(first.value.value) is str:
                 node.body = node.body[1:]
     return tree
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """The module and every statement in it, also those inside others, without the expressions: a tenth of the nodes."""
+    todo: list[ast.AST] = [tree]
+    for node in todo:
+        yield node
+        for name in BLOCKS:
+            todo += getattr(node, name, ())
 
 
 def tree_digest(tree: ast.AST, reference: Callable[[str], str] = str) -> str:
@@ -137,13 +148,15 @@ def closure(name: str, path: list[str]) -> dict[str, str]:
         tree = tree_of(source, str(file)) if file.suffix == ".py" else None
         digests[module] = hashlib.sha256(source).hexdigest() if tree is None else tree_digest(tree)
         if tree is not None:
-            todo += _imports(tree, module, file.name == "__init__.py")
+            by_call = b"import_module" in source or b"__import__" in source
+            nodes = ast.walk(tree) if by_call else _statements(tree)
+            todo += _imports(nodes, module, file.name == "__init__.py")
     return digests
 
 
-def _imports(tree: ast.Module, module: str, is_package: bool) -> Iterator[str]:
-    """Names of all modules that a tree may import, with the packages around them."""
-    for node in ast.walk(tree):
+def _imports(nodes: Iterable[ast.AST], module: str, is_package: bool) -> Iterator[str]:
+    """Names of all modules that these nodes may import, with the packages around them."""
+    for node in nodes:
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -181,6 +194,11 @@ def _file(module: str, path: list[str]) -> Path | None:
 def _is_own(file: Path) -> bool:
     here = file.resolve()
     installed = {"site-packages", "dist-packages"} & set(here.parts)
-    python = [Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "platstdlib")]
-    package = Path(__file__).resolve().parents[2]
-    return not installed and not any(here.is_relative_to(folder) for folder in (*python, package))
+    return not installed and not any(here.is_relative_to(folder) for folder in _not_own())
+
+
+@cache
+def _not_own() -> tuple[Path, ...]:
+    """Where Python and this package live."""
+    python = (Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "platstdlib"))
+    return (*python, Path(__file__).resolve().parents[2])
