@@ -268,3 +268,52 @@ def test_a_shared_kernel_is_called_by_its_name_and_not_taken_in() -> None:
     assert [need.symbol for need in whole.library.needs] == [inner.fndesc.llvm_func_name]
     text = whole.library.get_llvm_str()
     assert f"declare i32 @{inner.fndesc.llvm_func_name}" in text.replace('"', "")
+
+
+def test_a_record_is_unpacked_by_one_function_for_each_type_and_wrappers_are_left_as_they_are() -> None:
+    class Both(NamedTuple):
+        first: Any
+        second: Any
+        more: Any
+
+    Both.__module__ = "gumdp.both"  # as those of the package
+
+    @record
+    class Holder:
+        name: int
+        data: Any
+        inside: Any
+
+    @kernel
+    def last_of(both):
+        return both.first.data[0] + both.second.inside[1][2] + both.second.name
+
+    one, two = (Holder(k, np.arange(4.0) + k, (np.int64(7), np.arange(3) * k)) for k in (1, 2))
+    assert last_of(Both(one, two, 0.5)) == 1.0 + 4 + 2
+    (code,) = last_of.inspect_llvm().values()
+    wrapper = next(text for text in code.split("\ndefine ") if "_ZN7cpython" in text.split("{")[0])
+    assert len(re.findall(r"call .* @gumdp\.unpack", wrapper)) == 1
+    unpackers = re.findall(r"\ndefine internal .*@(gumdp\.unpack\.\w+)", code)
+    # of both, of a holder, of its number, of two kinds of arrays, of a pair, of the number in it, and of a share
+    assert len(unpackers) == len(set(unpackers)) <= 8
+    assert code.count(f"@{unpackers[0]}") > 1
+    (attributes,) = re.findall(r"#(\d+)", wrapper.split("{")[0])
+    assert "optnone" in next(line for line in code.splitlines() if line.startswith(f"attributes #{attributes} "))
+
+
+def test_what_is_no_such_record_is_refused_by_the_code_that_unpacks_it() -> None:
+    @record
+    class Pair:
+        left: Any
+        right: Any
+
+    @kernel
+    def total(pair):
+        return pair.left + pair.right
+
+    assert total(Pair(1.0, 2.0)) == 3.0
+    (compiled,) = total.overloads.values()
+    with pytest.raises(ValueError, match="another number of fields"):
+        compiled.entry_point((1.0,))
+    with pytest.raises(TypeError):
+        compiled.entry_point(("a", 2.0))

@@ -44,6 +44,7 @@ class Need(NamedTuple):
 
 
 _shared: dict[Any, Need] = {}  # by library
+WRAPPER = "_ZN7cpython"  # how the names of functions begin that unpack arguments from Python
 
 
 class LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]
@@ -102,6 +103,10 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
         ll_module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if function.name.startswith(WRAPPER) and not function.is_declaration:  # it runs once a call
+                function.add_function_attribute("noinline")
+                function.add_function_attribute("optnone")
         passes, builder = self._codegen._module_pass_manager()
         passes.run(self._final_module, builder)
 

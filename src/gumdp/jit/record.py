@@ -21,17 +21,20 @@ from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 import numba
 from numba.core import types
+from numba.core.boxing import unbox_tuple
 from numba.extending import (
     lower_builtin,
     models,
     register_model,
     type_callable,
     typeof_impl,
+    unbox,
 )
 
 from gumdp.jit.cache import cached
 from gumdp.jit.linked import Kernel, Part, Shared
 from gumdp.jit.meaning import Known, meaning
+from gumdp.jit.unboxing import unbox_whole
 from gumdp.jit.verb import teach
 
 T = TypeVar("T")
@@ -169,6 +172,13 @@ class _RecordModel(models.TupleModel):  # type: ignore[misc]
 
     def from_argument(self, builder: Any, value: Any) -> Any:
         return value if self.whole else super().from_argument(builder, value)
+
+
+@unbox(RecordType)
+@unbox(types.NamedTuple)  # type: ignore[attr-defined]
+def _unbox_record(typ: Any, obj: Any, c: Any) -> Any:
+    whole = isinstance(typ, RecordType) or _is_ours(typ.instance_class)
+    return unbox_whole(typ, obj, c) if whole else unbox_tuple(typ, obj, c)
 
 
 @typeof_impl.register(Record)
