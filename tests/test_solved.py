@@ -224,13 +224,31 @@ def test_commitment_gains_where_plans_are_hard_to_find_again():
 def test_a_plan_that_costs_the_same_takes_the_place_of_the_old_one_and_a_worse_one_does_not():
     """So variations wander about where many plans cost the same, as the coverage of boxes does."""
     problem = gumdp.zoo.load("m1-deterministic", horizon=3)
-    plans, tree = new_incumbent(problem, 0.0, True), new_tree(1, 2, 3)
+    plans, tree = new_incumbent(problem, 0.0, True, 0), new_tree(1, 2, 3)
     for actions, value in (((1, 0, 0), 0.5), ((1, 1, 0), 0.5), ((1, 1, 1), 0.6)):
         plans.log[:] = actions
         plans.keep(tree, np.uint64(0), np.uint64(3), value)
     assert plans.plans[3:].tolist() == [1, 1, 0]
     assert plans.best.tolist() == [math.inf, 0.5]
     assert plans.gains[0] == 1.0  # one improvement: the first plan
+
+
+@pytest.mark.parametrize("k", range(6))
+def test_no_iteration_varies_a_plan_where_there_are_enough_to_try_all_plans(k):
+    """One for each edge of the tree of plans, 3 + 9 + 27 + 81, proves the best of the 81."""
+    rng = np.random.default_rng(k)
+    model = gumdp.Tabular(np.eye(3)[rng.integers(0, 3, size=(3, 3))])
+    problem = gumdp.Problem(model, wave, float(rng.choice([0.8, 1.0])), 4)
+    values = []
+    for plan in itertools.product(range(3), repeat=4):
+        s, occupancy = 0, np.zeros((3, 3))
+        for a, w in zip(plan, problem.weights, strict=True):
+            occupancy[s, a] += w
+            s = int(model.row(s, a)[0][0])
+        values.append(wave(occupancy))
+    decision = MCTS(3 + 9 + 27 + 81, **{**SAFE, "commitment": 0.0}).start(problem, seed=k).act(0)
+    assert decision.proved
+    assert decision.value == pytest.approx(min(values), abs=1e-9)
 
 
 def test_where_there_is_chance_there_are_no_plans():

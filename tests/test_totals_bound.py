@@ -146,3 +146,43 @@ def test_interpreted_and_compiled_bounds_have_the_same_bits() -> None:
         return made.stdout.strip()
 
     assert run(NUMBA_DISABLE_JIT="1") == run()
+
+
+# --- totals below 0, and totals that stay 0 ---
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [
+        gumdp.PMean(1.0),
+        gumdp.PMean(0.5) + gumdp.WeightedSum([1.0]),
+        2.0 * gumdp.Nash(),
+        gumdp.CobbDouglas([0.5]),
+        gumdp.GroupEntropy([[0]]),
+        gumdp.entropic(gumdp.Nash(), 0.5),
+    ],
+    ids=repr,
+)
+def test_what_bends_at_zero_is_not_bounded_by_averages_where_totals_can_be_below(objective) -> None:
+    """One step, of which chance decides whether it adds 1 or -1: the value is the mean of both, f(1) and f(-1)."""
+    model = Tabular([[[0.5, 0.5]], [[0.5, 0.5]]], [0.5, 0.5])
+
+    def problem(low: float, high: float) -> Problem:
+        return Problem(model, objective, 1.0, 1, counts=gumdp.Features([[[low]], [[high]]]), scale="sum")
+
+    signed = problem(-1.0, 1.0)
+    truth = 0.5 * (objective.value(np.array([[-1.0]])) + objective.value(np.array([[1.0]])))
+    assert gumdp.solve_exact(signed).value == pytest.approx(truth, abs=1e-12)
+    with pytest.raises(gumdp.GumdpError, match=r"not known to be convex|no method applies"):
+        lower_bound(signed, "jensen")
+    if isinstance(objective, gumdp.PMean | gumdp.CobbDouglas):  # which know their range
+        assert all(part.value <= truth + 1e-9 for part in lower_bound(signed, nodes=100).parts)
+    assert "jensen" in {part.method for part in lower_bound(problem(0.5, 1.0), nodes=100).parts}
+
+
+@pytest.mark.parametrize("objective", [gumdp.Minimum(), gumdp.Utility(wavy, lipschitz=4.0)], ids=repr)
+def test_totals_that_no_step_adds_to_are_known(objective) -> None:
+    model = Tabular([[[0.5, 0.5]], [[0.5, 0.5]]])
+    problem = Problem(model, objective, 0.9, 3, counts=gumdp.Features(np.zeros((2, 1, 2))))
+    truth = objective.value(np.zeros((1, 2)))
+    assert truth - 1e-6 <= lower_bound(problem, "totals", nodes=100).value <= truth  # rounding is allowed for

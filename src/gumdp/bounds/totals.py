@@ -113,6 +113,7 @@ class TotalsBound:
         for t in range(self.steps):
             first, last = self._core(t, width, low, high)
             covered = float(np.max((last - first + 1) * width / np.where(across > 0.0, across, np.inf)))
+            covered = covered or 1.0  # of nothing, where no step adds to any statistic
             largest = max(largest, covered)
             wanted = finest * (covered / largest) ** FINER
             scale = 2 if len(self.planes.slopes) and covered < 0.9 * largest and (width > wanted).all() else 1

@@ -121,6 +121,7 @@ class Objective(ABC):
         """(β, g) with f = exp(β·g), β > 0, or None."""
         return None
 
+    signed: bool = True  # whether it is as convex for totals below 0, which occupancies never are
     maximises: bool = False  # whether it is the negative of a utility: see ``gumdp.Utility``
     increasing: bool = False  # whether the utility is known to grow with every total
     label: str | None = None  # what results call it, as a part of a sum

@@ -35,6 +35,10 @@ class Sum(Objective):
     def convex(self) -> bool:
         return self.first.convex and self.second.convex
 
+    @property
+    def signed(self) -> bool:  # type: ignore[override]
+        return self.first.signed and self.second.signed
+
     def value(self, d: Array) -> float:
         return self.first.value(d) + self.second.value(d)
 
@@ -82,6 +86,10 @@ class Wrapper(Objective):
     @property
     def convex(self) -> bool:
         return self.inner.convex
+
+    @property
+    def signed(self) -> bool:  # type: ignore[override]
+        return self.inner.signed
 
     @property
     def lipschitz_floor(self) -> float:

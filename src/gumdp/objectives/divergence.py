@@ -35,6 +35,7 @@ class KLImitation(Objective):
     """
 
     convex = True
+    signed = False
 
     def __init__(self, target: ArrayLike, floor: float = FLOOR) -> None:
         self.floor = check_float("KLImitation: floor", floor, 1e-300, 1.0)

@@ -25,6 +25,7 @@ class _Floored(Objective):
 
     floor: float = FLOOR
     convex = True
+    signed = False
 
     def __post_init__(self) -> None:
         check_float(f"{type(self).__name__}: floor", self.floor, 1e-300, math.exp(-2))

@@ -37,6 +37,7 @@ class GroupEntropy(Objective):
     """
 
     convex = True
+    signed = False
 
     def __init__(self, groups: ArrayLike, names: Sequence[str] | None = None) -> None:
         self.labels, found = _numbered(groups)

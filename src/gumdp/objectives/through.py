@@ -35,7 +35,7 @@ class Through(Objective):
 
     @property
     def convex(self) -> bool:
-        return self.inner.convex
+        return self.inner.convex and (self.inner.signed or bool(self.low.min() >= 0.0))
 
     @property
     def _totals(self) -> Shape:

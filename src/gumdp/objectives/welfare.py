@@ -228,12 +228,15 @@ class PMean(Welfare):
     """u(z) = (Σ w_j·z_j^p)^(1/p) of totals that are not negative, the weights summing to 1; concave for p ≤ 1.
 
     p = 1 is the mean, 0 the geometric mean, -1 the harmonic one, and towards -∞ the least counts alone. What is below
-    0 counts as 0. With p ≤ 0 it is 0 as soon as one total is, and there is no Lipschitz constant.
+    0 counts as 0, where nothing is concave. With p ≤ 0 it is 0 as soon as one total is, and there is no Lipschitz
+    constant.
 
     >>> import numpy as np
     >>> PMean(-1.0).utility(np.array([1.0, 3.0]))
     1.5
     """
+
+    signed = False
 
     def __init__(self, p: float, weights: ArrayLike | None = None) -> None:
         self.p = check_float("PMean: p", p, -1e3, 1e3)
@@ -284,6 +287,8 @@ class CobbDouglas(Welfare):
     >>> CobbDouglas([0.5, 0.5]).utility(np.array([2.0, 8.0]))
     4.0
     """
+
+    signed = False
 
     def __init__(self, exponents: ArrayLike) -> None:
         self.weights = _weights("CobbDouglas", exponents)

@@ -6,7 +6,7 @@ some iterations change the best plan a little and keep what is better. Which inc
 
 ===========================================  ==========================================================================
 ``holds()``                                   whether there are any
-``due(tree)``                                 whether the next iteration is to vary the best plan
+``due(tree, left)``                           whether the next iteration is to vary the best plan, ``left`` steps long
 ``alter(t0, end, rng)``                       begin one that does: put a variation of it, over these steps, into the log
 ``varying()``                                 whether the present iteration is such a one
 ``record_from(k)``                            a rollout begins, ``k`` steps after the root
@@ -57,7 +57,7 @@ class NoIncumbent:
     def keep(self, tree, depth, length, value):
         return 0
 
-    def due(self, tree):
+    def due(self, tree, left):
         return False
 
     def alter(self, t0, end, rng):
@@ -188,7 +188,8 @@ class Incumbent:
     """The best plans of one search."""
 
     commitment: float  # standard deviations by which the plan of the action taken may fall short; infinite: any
-    varies: bool  # whether plans are varied
+    varies: bool  # whether plans are varied,
+    all_tried: int  # unless they are so short that the tree comes to hold all of them
     elapsed: Any  # float64 [steps + 1]: the weight of the steps before each
     best: Any  # float64 [A]: the value of the plan that begins with each action
     plans: Any  # int32 [A · steps]: the actions of each plan, from the root on
@@ -216,10 +217,10 @@ class Incumbent:
                 self.gains[kind] += 1.0
         return 0
 
-    def due(self, tree):
+    def due(self, tree, left):
         gains = self.gains
         self.place[1] = 0
-        if not (self.varies and np.isfinite(self.least())):
+        if not (self.varies and left > u64(self.all_tried) and np.isfinite(self.least())):
             return False
         ours = (gains[VARIED] + 1.0) / (gains[VARIED + 1] + 2.0)
         theirs = (gains[TREE] + 1.0) / (gains[TREE + 1] + 2.0)
@@ -296,12 +297,28 @@ def can_replay(problem: Problem) -> bool:
     return bool(model.deterministic and not adds_by_chance(problem) and (problem.episodes == 1 or fixed))
 
 
-def new_incumbent(problem: Problem, commitment: float, varies: bool) -> Incumbent:
-    """No plan yet."""
+def all_plans(problem: Problem, iterations: int) -> int:
+    """How long plans can be for so many iterations to try all of them, one for each edge of the tree of plans.
+
+    >>> import gumdp
+    >>> all_plans(gumdp.zoo.load("taxi-entropy"), 100)  # 6 actions: 6 + 36 edges
+    2
+    """
+    available = problem.model.available
+    widest = problem.shape[1] if available is None else int(available.sum(axis=1).max())
+    edges, length = widest, 0
+    while edges <= iterations and length < problem.steps:
+        iterations, edges, length = iterations - edges, edges * widest, length + 1
+    return length
+
+
+def new_incumbent(problem: Problem, commitment: float, varies: bool, iterations: int) -> Incumbent:
+    """No plan yet; ``iterations`` are those of a decision."""
     actions, steps = problem.shape[1], problem.steps
     return Incumbent(
         commitment=float(commitment),
         varies=varies,
+        all_tried=all_plans(problem, iterations),
         elapsed=np.concatenate([[0.0], np.cumsum(problem.weights)]),
         best=np.full(actions, np.inf),
         plans=np.zeros(actions * steps, np.int32),

@@ -80,7 +80,7 @@ def search(setup, workspace, rules, root, t0, iterations, rng, stop):
         if tracking and objective.tracks():
             recall(running)
         width = rules.select.width(tree)
-        chance, varied = rng, rules.incumbent.due(tree)
+        chance, varied = rng, rules.incumbent.due(tree, end - t0)
         if varied:
             chance = spread(mix(rng), u64(tree.size[2]))
             rules.incumbent.alter(t0, end, chance)

@@ -70,7 +70,8 @@ class MCTS(Planner):
         commitment: in deterministic problems the best trajectory found for each action is kept, and the action
             taken is one whose trajectory is within so many standard deviations of the best; infinite: any. By default
             tuning decides.
-        variations: spend some iterations on varying the best of these trajectories.
+        variations: spend some iterations on varying the best of these trajectories, unless there are enough for all
+            trajectories there can be.
         paired: common random numbers: the n-th iterations of all actions at the root use the same random numbers, so
             that noise cancels out when they are compared.
         even: quasi-random outcomes: in the tree, the outcomes of an action come in the proportions of their
@@ -196,11 +197,13 @@ class MCTS(Planner):
         floor = floor_of(problem) if solves else -np.inf
         incumbent: Any = NoIncumbent(0)
         committed = bool(np.isfinite(found.commitment))
+        budget = Budget.of(self, problem)
         if (committed or solves) and self._plans(problem):
-            incumbent = new_incumbent(problem, found.commitment, options["variations"] and committed)
+            varies, each = options["variations"] and committed, budget.iterations or 0
+            incumbent = new_incumbent(problem, found.commitment, varies, each)
             policy = Logged(policy, incumbent.log, incumbent.place)
         looks_near = known.lists() and not known.lists_last()  # there the returns of a control variate are as good
-        near = near_end(problem, Budget.of(self, problem).most or START) if looks_near else 0
+        near = near_end(problem, budget.most or START) if looks_near else 0
         pace = PACE if options["backup"] == "growing" else np.inf
         means = options["backup"] == "mean" and not known.lists()
         rules = Rules(
