@@ -316,3 +316,43 @@ def test_one_number_of_a_wrapper_is_not_taken_for_two() -> None:
     model = gumdp.from_gymnasium(make, method="copy")
     said, paid = returns(model, make())
     assert said == pytest.approx(paid)
+
+
+class MadeByReset(Ring):
+    """Its first reset makes a generator, which later ones leave alone; the start is drawn from it."""
+
+    rng: np.random.Generator | None = None
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.rng = self.rng or np.random.default_rng(5)
+        self.x = int(self.rng.integers(SIZE))
+        return self.x, {}
+
+
+@pytest.mark.filterwarnings("error")  # that it can't be checked
+def test_a_generator_that_the_first_reset_makes_is_set_for_the_first_episode_too() -> None:
+    problem = gumdp.Problem(gumdp.from_gymnasium(MadeByReset), gumdp.normalized(gumdp.StateEntropy()), 1.0, 5)
+    starts = [gumdp.run_trial(problem, gumdp.Random(), seed=k).cells[0] for k in range(10)]
+    other = gumdp.Problem(gumdp.from_gymnasium(MadeByReset), gumdp.normalized(gumdp.StateEntropy()), 1.0, 5)
+    assert starts == [gumdp.run_trial(other, gumdp.Random(), seed=k).cells[0] for k in range(10)]
+
+
+class Started(Ring):
+    """As some games have it: the first step of an episode starts it, which its saved states know nothing of."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        self.started = False
+        return super().reset(seed=seed)
+
+    def move(self, action: int) -> None:
+        self.x = (self.x + 1 + 2 * action) % SIZE if self.started else 2
+        self.started = True
+
+
+def test_the_start_of_an_episode_is_tried_too() -> None:
+    def restore(env: Any, saved: int) -> None:
+        env.unwrapped.x = saved
+
+    with pytest.raises(gumdp.GumdpError, match="brought back to the start of an episode differs"):
+        gumdp.from_gymnasium(Started, save=lambda env: env.unwrapped.x, restore=restore)

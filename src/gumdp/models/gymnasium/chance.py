@@ -58,7 +58,9 @@ class Chance:
         self._seed_others(env, bits)
 
     def before_reset(self, env: Any, bits: int) -> None:
-        """Set the generators that a reset may leave as they are, which is all of them."""
+        """Set the generators that a reset may leave as they are, all of them; a first reset may have to make some."""
+        if self.places and len(self.generators(env)) == 1:
+            env.reset(seed=bits)
         self.seed(env, np.random.Generator(np.random.PCG64(0)), bits)
 
     def _seed_others(self, env: Any, bits: int) -> None:

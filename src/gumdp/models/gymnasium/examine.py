@@ -199,6 +199,8 @@ def _examined(way: Way, live: Live, script: Script) -> Verdict:
         ):
             if (found := _compare(reference[before:], records)) is not None:
                 return Verdict(f"{what}: {found}")
+        if (found := _compare(*_from_the_start(way, live, spare, script))) is not None:
+            return Verdict(f"what is brought back to the start of an episode differs: {found}")
     seconds = min(backs), float(np.median(steps))
     if unsteady:
         return Verdict(
@@ -239,6 +241,15 @@ class _Stray:
             over, cut = True, False
         if over or cut:
             self.way.load(self.live, self.saved)
+
+
+def _from_the_start(way: Way, live: Live, spare: Live, script: Script) -> tuple[list[Record], list[Record]]:
+    """What follows a reset, and what follows once that state is brought back, after something else was done."""
+    live.reset(way, script.seed)
+    saved = way.save(live.env, live.past)
+    _Stray(way, spare, saved).step()
+    way.load(spare, saved)
+    return _with_chance(way, live, script), _with_chance(way, spare, script)
 
 
 def _load(way: Way, live: Live, saved: Any) -> float:
