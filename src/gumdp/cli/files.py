@@ -7,6 +7,7 @@ code that did not come with the package.
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib
 import importlib.util
 import re
@@ -235,7 +236,7 @@ def run_file(path: Path) -> Any:
         raise GumdpError(f"{show(str(path))} can't be run as a Python file.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # where pickle and dataclasses look for what it defines
-    with failures_of(str(path)):
+    with failures_of(str(path)), contextlib.redirect_stdout(sys.stderr):
         spec.loader.exec_module(module)
     return module
 
@@ -246,5 +247,5 @@ def import_named(modules: Iterable[str]) -> None:
         if is_file(name):
             run_file(Path(name))
             continue
-        with failures_of(f"--module {show(name)}"):
+        with failures_of(f"--module {show(name)}"), contextlib.redirect_stdout(sys.stderr):
             importlib.import_module(name)
