@@ -207,7 +207,7 @@ def audit(model: Any) -> str:
     for seed in range(1001, 1004):
         env = way.make()
         first, _ = env.reset(seed=seed)
-        played, _, _ = examine._wander(env, way.commands, first, rng, 40 if model.rate > SLOW else 8)
+        played, *_ = examine._wander(env, way.commands, first, rng, 40 if model.rate > SLOW else 8)
         half = len(played) // 2
         script = examine.Script(seed, tuple(played[:half]), tuple(played[half:]), way.chance, True, way.mask)
         verdict = examine.examine(way, way.make(), script)

@@ -146,3 +146,23 @@ def test_an_experiment_says_how_it_knows_what_is_in_files(file, capsys):
     assert 'line 2: an experiment knows what is in files by the names that they register: modules = ["mine"]' in (
         capsys.readouterr().err
     )
+
+
+@pytest.mark.parametrize("name", ["random.py", "gumdp.py", "scipy.py"])
+def test_a_file_can_not_take_the_place_of_a_module_that_others_need(file, name, capsys):
+    Path(file).with_name(name).write_text(MINE)
+    assert main(["plan", f"{Path(file).with_name(name)}:ready", "--planner", "random"]) == 2
+    assert "has the name of a module of Python's or of a package: give it another one." in capsys.readouterr().err
+
+
+def test_what_a_file_prints_does_not_come_between_programs_and_the_json(file, capsys):
+    loud = Path(file).with_name("loud.py")
+    loud.write_text(f"{MINE}\nprint('made')\n\n\ndef told():\n    print('called')\n    return ready\n")
+    told = ["evaluate", "--module", str(loud), f"{loud}:told", "--planner", "random", "--trials", "2"]
+    assert main([*told, "--json"]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["trials"] == 2
+    assert "made" in said.err
+    assert "called" in said.err
+    assert main(told) == 0
+    assert "called" in capsys.readouterr().out

@@ -100,6 +100,20 @@ def test_clones_hash_what_they_observe():
     assert trial.occupancy.shape == (8, 2)
 
 
+def test_a_search_plans_on_hashed_observations():
+    model = gumdp.from_gymnasium("CartPole-v1", method="clone", index="hash")
+    problem = gumdp.Problem(model, gumdp.Entropy(), 1.0, 8, counts=gumdp.Hashed())
+    assert gumdp.run_trial(problem, gumdp.MCTS(iterations=5), seed=0).value == pytest.approx(-np.log(8))
+
+
+def test_nothing_is_proved_by_how_many_cells_the_model_has_where_a_function_makes_others():
+    stay_or_go = gumdp.Simulator(lambda x, a: (x[0] + a,), (0.0,), lambda x: 0, cells=1, actions=2)
+    cells = gumdp.Hashed(lambda x: int(x[0]))
+    problem = gumdp.Problem(stay_or_go, gumdp.StateEntropy(), 1.0, 6, counts=cells)
+    trial = gumdp.run_trial(problem, gumdp.MCTS(iterations=300), seed=0)
+    assert trial.value == pytest.approx(-np.log(6))  # a new cell at every step
+
+
 @pytest.mark.parametrize(
     "make, words",
     [

@@ -256,3 +256,40 @@ def test_arrow_tables_and_parquet_files_are_read(tmp_path) -> None:
     check_table(learn(table))
     parquet.write_table(table, tmp_path / "log.parquet")
     check_table(learn(tmp_path / "log.parquet"))
+
+
+def test_recorded_actions_of_several_numbers_are_numbered() -> None:
+    class Episode(SimpleNamespace):
+        def __len__(self) -> int:
+            return len(self.actions)
+
+    taken = np.array([[0, 2], [1, 0], [1, 2]])
+    dataset = SimpleNamespace(
+        id="pairs-v0",
+        observation_space=gymnasium.spaces.Discrete(4),
+        action_space=gymnasium.spaces.MultiDiscrete([2, 3]),
+        iterate_episodes=lambda: [Episode(observations=np.arange(4), actions=taken, terminations=np.zeros(3, bool))],
+    )
+    log = from_minari(dataset, None, None, None)
+    assert log.actions.tolist() == [2, 3, 5]
+    assert log.shape == (4, 6)
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text("state,state,action,next_state\n0,1,0,1\n")
+    with pytest.raises(GumdpError, match="two columns 'state'"):
+        learn(file)
+
+
+def test_names_in_quotes_may_hold_anything(tmp_path) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text('state,action,next_state\n"a\nb",go,"c, d"\n"c, d",go,e\x0cf\n')
+    assert learn(file).state_names == ("a\nb", "c, d", "e\x0cf")
+
+
+def test_a_word_among_numbers_is_shown(tmp_path) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text("state,action,next_state\n0,0,1\n1,0,null\n")
+    with pytest.raises(GumdpError, match="next_states must be whole numbers, not 'null'"):
+        learn(file)

@@ -77,6 +77,8 @@ def spread(weights: Array, cells: int, cost: Callable[[Array], Array]) -> float:
 
 def reachable(problem: Problem) -> tuple[int, int]:
     """How many pairs and how many states a trajectory can visit at all."""
+    if not isinstance(problem.model, Tabular):  # there may be more than fit into a table
+        return math.prod(problem.shape), problem.shape[0]
     alive = visitable(problem)
     return int(alive.sum()), int(alive.any(axis=1).sum())
 

@@ -51,7 +51,7 @@ def show(value: object) -> str:
     >>> show([1, 2])
     '[1, 2]'
     """
-    if getattr(value, "shape", ()) != ():
+    if isinstance(shape := getattr(value, "shape", ()), tuple) and shape != ():
         return describe(value)
     try:
         text = " ".join(repr(value).split())
@@ -67,7 +67,11 @@ def describe(value: object) -> str:
     'list'
     """
     shape, kind = getattr(value, "shape", ()), getattr(value, "dtype", None)
-    return type(value).__name__ if shape == () or kind is None else f"an array of {kind} of shape {shape}"
+    return (
+        type(value).__name__
+        if shape == () or not isinstance(shape, tuple) or kind is None
+        else f"an array of {kind} of shape {shape}"
+    )
 
 
 def unknown(what: str, name: object, known: Iterable[str]) -> GumdpError:

@@ -11,6 +11,7 @@ import click
 
 import gumdp
 from gumdp.cli import files
+from gumdp.cli.output import json_option
 from gumdp.errors import GumdpError
 from gumdp.run import registry
 from gumdp.zoo.registry import find
@@ -44,7 +45,7 @@ def _option(option: registry.Option) -> Callable[[Any], Any]:
 
 def takes_problem(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command gets ``name``, ``changes`` (of the problem's options) and ``as_json``."""
-    command = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
+    command = json_option()(command)
     text = "Import a module or run a file that registers problems or planners. Can be given again."
     command = click.option(
         "--module", "modules", multiple=True, metavar="NAME", help=text, expose_value=False, callback=_modules,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gumdp.cli.output import console, print_json, say
+from gumdp.cli.output import console, json_option, print_json, say
 from gumdp.cli.signals import last_words
 from gumdp.errors import GumdpError
 
@@ -93,7 +93,7 @@ def tell_end(summary: Summary, resume: str) -> int:
 @click.option("--bounds", is_flag=True, help="Find a value that no policy can beat for each problem too.")
 @click.option("--dry-run", is_flag=True, help="Show the arms and about how long they take; run nothing at all.")
 @takes_engine
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option()
 def run_file(
     file: Path, out: Path | None, trials: int | None, bounds: bool, dry_run: bool, engine: str, address: str | None,
     workers: int | None, as_json: bool,
@@ -184,7 +184,7 @@ def _print_results(folder: Path, **chosen: Any) -> None:
 @click.option("--all-versions", "old", is_flag=True, help="Cells of other versions of gumdp too.")
 @click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="Write every trial to this file.")
 @click.option("--parquet", "parquet_file", type=click.Path(path_type=Path), help="The same as Parquet (extra).")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option()
 def results(folder: Path, csv_file: Path | None, parquet_file: Path | None, as_json: bool, **chosen: Any) -> None:
     """Show what is in a folder of results. Means of arms, or every trial as CSV or Parquet.
 

@@ -7,6 +7,7 @@ code that did not come with the package.
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib
 import importlib.util
 import re
@@ -19,6 +20,7 @@ import numpy as np
 
 import gumdp
 from gumdp.errors import GumdpError, check_float, failures_of, show, unknown
+from gumdp.experiments.plan.source import file_of, is_own
 from gumdp.run import registry
 from gumdp.zoo.registry import Entry, find
 
@@ -221,15 +223,20 @@ def run_file(path: Path) -> Any:
         exists = False
     if not exists:
         raise GumdpError(f"there is no file {show(str(path))}.")
-    folder = str(path.resolve().parent)
+    name, folder = path.stem, str(path.resolve().parent)
+    other = file_of(name, sys.path) if name.isidentifier() else None
+    if name in sys.stdlib_module_names or (other is not None and not is_own(other)):
+        raise GumdpError(
+            f"{show(str(path))} has the name of a module of Python's or of a package: give it another one."
+        )
     if folder not in sys.path:
-        sys.path.insert(0, folder)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+        sys.path.append(folder)  # last: what stands beside the file can't take the place of a package
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise GumdpError(f"{show(str(path))} can't be run as a Python file.")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module  # where pickle and dataclasses look for what it defines
-    with failures_of(str(path)):
+    sys.modules[name] = module  # where pickle and dataclasses look for what it defines
+    with failures_of(str(path)), contextlib.redirect_stdout(sys.stderr):
         spec.loader.exec_module(module)
     return module
 
@@ -240,5 +247,5 @@ def import_named(modules: Iterable[str]) -> None:
         if is_file(name):
             run_file(Path(name))
             continue
-        with failures_of(f"--module {show(name)}"):
+        with failures_of(f"--module {show(name)}"), contextlib.redirect_stdout(sys.stderr):
             importlib.import_module(name)

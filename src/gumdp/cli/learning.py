@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import gumdp
-from gumdp.cli.output import console, print_json
+from gumdp.cli.output import console, json_option, print_json
 from gumdp.errors import GumdpError
 
 COLUMNS = {"state": "state", "action": "action", "next_state": "next", "terminated": "terminated", "episode": "episode",
@@ -30,7 +30,7 @@ def _takes_columns(command: Any) -> Any:
 @click.option("--unseen", default="loop", show_default=True, help="What pairs that never occurred do.")
 @click.option("--terminal", default="absorb", show_default=True, help="What follows the end of an episode.")
 @click.option("--start", default=None, metavar="STATE", help="Where trials begin, if not where episodes do.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option()
 def learn(
     log: Path, out: Path | None, as_json: bool, prior: float, unseen: str, terminal: str, start: str | None,
     **columns: Any,

@@ -22,7 +22,7 @@ from gumdp import escape
 from gumdp.cli import experiments, files, learning, reports, studio, warm
 from gumdp.cli.arguments import make_planner, progress_bar, takes_measures, takes_planner, takes_problem
 from gumdp.cli.drawing import check_pictures, draw_bounds, draw_trial
-from gumdp.cli.output import console, forget_output, print_json, say
+from gumdp.cli.output import console, forget_output, json_option, print_json, say
 from gumdp.cli.signals import Signals, Terminated, leave
 from gumdp.errors import GumdpError, show
 from gumdp.report import data
@@ -46,7 +46,8 @@ def main(args: list[str] | None = None) -> int:
 
 def _run(args: list[str] | None) -> int:
     try:
-        code = program.main(args, prog_name="gumdp", standalone_mode=False)
+        with contextlib.redirect_stdout(sys.stdout):  # which is itself again when the command has ended
+            code = program.main(args, prog_name="gumdp", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except (click.MissingParameter, click.BadOptionUsage) as error:
@@ -160,7 +161,7 @@ def program(context: click.Context) -> None:
 
 @program.command("list")
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option()
 def list_problems(name: str | None, as_json: bool) -> None:
     """The named problems; with NAME, what one of them takes and what is known of it.
 

@@ -6,7 +6,8 @@ import contextlib
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gumdp import escape
 from gumdp.report import data
@@ -14,6 +15,8 @@ from gumdp.report import data
 if TYPE_CHECKING:
     from rich.console import Console
 
+Command = TypeVar("Command", bound=Callable[..., Any])
+OUTPUT = "gumdp.output"  # where a context keeps the standard output that its command was called with
 PIPE_WIDTH = 160  # columns, where there is no terminal to ask
 
 
@@ -36,6 +39,23 @@ def forget_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def json_option(text: str = "Print one JSON object.") -> Callable[[Command], Command]:
+    """The option ``--json``; with it, what people's own code prints goes to standard error."""
+    import click
+
+    def aside(context: click.Context, _: click.Parameter, chosen: bool) -> bool:
+        if chosen:
+            context.meta.setdefault(OUTPUT, sys.stdout)
+            sys.stdout = sys.stderr  # until the command ends, see main
+        return chosen
+
+    return click.option("--json", "as_json", is_flag=True, is_eager=True, help=text, callback=aside)
+
+
 def print_json(result: dict[str, Any]) -> None:
     """Print one JSON object."""
-    print(json.dumps(data.plain(result), allow_nan=False))
+    import click
+
+    context = click.get_current_context(silent=True)
+    output = sys.stdout if context is None else context.meta.get(OUTPUT, sys.stdout)
+    print(json.dumps(data.plain(result), allow_nan=False), file=output, flush=True)

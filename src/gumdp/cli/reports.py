@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gumdp.cli.experiments import make_engine, play, resume_line, summary_data, takes_engine, tell_end
-from gumdp.cli.output import console, print_json
+from gumdp.cli.output import console, json_option, print_json
 from gumdp.errors import GumdpError, check_int
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     "--document", type=click.Path(path_type=Path), default=None, help="Also write the comparison as Markdown."
 )
 @takes_engine
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option()
 def reproduce(
     out: Path, trials: int | None, settings: str | None, curves: bool, quick: bool, document: Path | None, engine: str,
     address: str | None, workers: int | None, as_json: bool,
@@ -138,7 +138,7 @@ def _print_story(story: Story, page: Path) -> None:
 @click.option(
     "--document", type=click.Path(path_type=Path), default=None, help="Also write the comparison as Markdown."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option()
 def report(folder: Path, out: Path | None, document: Path | None, as_json: bool) -> None:
     """Make tables, figures and a page of what a folder holds. Nothing is run.
 

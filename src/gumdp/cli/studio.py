@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from gumdp.cli import files
-from gumdp.cli.output import print_json, say
+from gumdp.cli.output import json_option, print_json, say
 from gumdp.errors import GumdpError
 
 
@@ -27,7 +27,7 @@ def _modules(context: click.Context, parameter: click.Parameter, names: tuple[st
 @click.option("--no-code", is_flag=True, help="No Python functions from the page, confirmed or not.")
 @click.option("--module", "modules", multiple=True, metavar="NAME", expose_value=False, callback=_modules,
               is_eager=True, help="Import a module or run a file that registers some. Can be given again.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print the address as a JSON object.")
+@json_option("Print the address as a JSON object.")
 def studio(name: str | None, port: int, out: Path, browser: bool, no_code: bool, as_json: bool) -> None:
     """Watch it think, take the wheel, race planners, paint a world: a page in the browser.
 

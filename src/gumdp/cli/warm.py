@@ -16,7 +16,7 @@ import click
 import gumdp
 from gumdp.cli import files
 from gumdp.cli.arguments import progress_bar
-from gumdp.cli.output import console, print_json
+from gumdp.cli.output import console, json_option, print_json
 from gumdp.errors import GumdpError, check_int
 
 FEW = 2  # iterations: there is nothing to find out
@@ -28,7 +28,7 @@ FEW = 2  # iterations: there is nothing to find out
 @click.option(
     "--workers", type=int, default=None, help="Processes that compile at the same time, all cores by default."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option()
 def warm(names: tuple[str, ...], bounds: bool, workers: int | None, as_json: bool) -> None:
     """Compile what problems need, so that nobody has to wait for it later; all named problems by default.
 

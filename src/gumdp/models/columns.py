@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+import io
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,10 @@ def columns_of(data: Any) -> dict[str, Any] | None:
             raise GumdpError(f"learn: the column {show(wrong[0])} must be a list of values.")
         return {name: _array(values or []) for name, values in listed.items()}
     if hasattr(data, "column_names") and hasattr(data, "to_pydict"):  # Arrow
+        _check_names(data.column_names)
         return {str(name): _array(values) for name, values in data.to_pydict().items()}
     if hasattr(data, "columns") and hasattr(data, "to_numpy"):  # pandas
+        _check_names(data.columns)
         return {str(name): _array(data[name].tolist()) for name in data.columns}
     return None
 
@@ -60,16 +63,25 @@ def _from_file(path: Path) -> dict[str, Any]:
     if path.suffix != ".csv":
         raise GumdpError(f"learn: files must be of the kinds {' and '.join(FILES)}, not {path.name!r}.")
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()  # spreadsheets put a mark before the first name
-        mark = max(",;\t", key=lines[0].count) if lines else ","  # some of them separate by semicolons
-        names, *rows = [row for row in csv.reader(lines, delimiter=mark) if row] or [[]]
+        text = path.read_bytes().decode("utf-8-sig")  # spreadsheets put a mark before the first name
+        mark = max(",;\t", key="".join(text.splitlines()[:1]).count)  # some of them separate by semicolons
+        names, *rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark) if row] or [[]]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise GumdpError(f"learn: {str(path)!r} can't be read as a CSV file: {_line(error)}") from None
+    _check_names(names)
     for number, row in enumerate(rows, 1):
         if len(row) > len(names):
             raise GumdpError(f"learn: {str(path)!r} has {len(names)} columns, but {len(row)} in row {number}.")
     width = len(names)
     return {name: _parsed([*column]) for name, column in zip(names, _transposed(rows, width), strict=True)}
+
+
+def _check_names(names: Iterable[Any]) -> None:
+    """See that no two columns have the same name."""
+    listed = [str(name) for name in names]
+    twice = [name for k, name in enumerate(listed) if name in listed[:k]]
+    if twice:
+        raise GumdpError(f"learn: the data has two columns {show(twice[0])}; give one of them another name.")
 
 
 def _transposed(rows: list[list[str]], width: int) -> list[tuple[str, ...]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gumdp.errors import GumdpError, check_int, describe
+from gumdp.errors import GumdpError, check_int, describe, failures_of, show
 from gumdp.jit.callback import original_errors
 from gumdp.models.base import Model
 from gumdp.models.bins import Bins
@@ -142,7 +142,7 @@ def from_minari(dataset: Any, bins: Bins | None, index: Any, cells: int | None) 
         if numbering.bins is not None:
             outside += numbering.bins.outside(np.array([flat(space, x) for x in seen]))
         line = np.array([numbering.number(x, None) for x in seen], dtype=np.int64)
-        actions = np.asarray(episode.actions, dtype=np.int64).ravel() - commands[0]
+        actions = _numbers_of(episode.actions, commands, len(episode))
         rows.append((line[:-1], actions, line[1:], np.asarray(episode.terminations, bool)))
     if not rows:
         raise GumdpError(f"learn: the dataset {name} has no episodes.")
@@ -153,6 +153,20 @@ def from_minari(dataset: Any, bins: Bins | None, index: Any, cells: int | None) 
         read=_CellReader(numbering), commands=commands, names=_described(numbering.bins), outside=outside,
         axes=numbering.axes,
     )  # fmt: skip
+
+
+def _numbers_of(actions: Any, commands: tuple[Any, ...], count: int) -> Ints:
+    """Which of the commands each recorded action is."""
+    if isinstance(commands[0], int):
+        return np.asarray(actions, dtype=np.int64).ravel() - commands[0]
+    numbers = {_flattened(command): k for k, command in enumerate(commands)}
+    return np.array([numbers[_flattened(action)] for action in _each(actions, count)], np.int64)
+
+
+def _flattened(action: Any) -> tuple[Any, ...]:
+    """An action that is made of several numbers, as something that can be looked up."""
+    parts = action.values() if isinstance(action, dict) else action if isinstance(action, tuple) else (action,)
+    return tuple(x for part in parts for x in np.ravel(part).tolist())
 
 
 @dataclass(frozen=True)
@@ -176,7 +190,9 @@ def sample(data: Any, walk: Walk, bins: Bins | None, index: Any, cells: int | No
     if isinstance(data, Model):
         return from_model(data, walk)
     env = open_environment(data)
-    return from_environment(env, walk, cells_for(env, title(env), bins, index, cells))
+    numbering = cells_for(env, title(env), bins, index, cells)
+    with failures_of(f"learn: {title(env)}"):
+        return from_environment(env, walk, numbering)
 
 
 def from_environment(env: Any, walk: Walk, numbering: Cells) -> Log:
@@ -303,9 +319,19 @@ def _whole_numbers(name: str, values: Any) -> Ints:
         raise GumdpError(f"learn: {name} must be a list of whole numbers, not an array of shape {line.shape}{hint}.")
     if line.size and line.dtype.kind not in "iub":
         if line.dtype.kind != "f":
-            raise GumdpError(f"learn: {name} must be whole numbers, not {line.dtype}.")
+            raise GumdpError(f"learn: {name} must be whole numbers, not {show(_first_word(line.tolist()))}.")
         bad = np.flatnonzero(~np.isfinite(line) | (line != np.rint(line)))
         if bad.size:
             hint = CONTINUOUS if name == "actions" else ""
             raise GumdpError(f"learn: {name}[{bad[0]}] is {line[bad[0]]}; it must be a whole number{hint}.")
     return line.astype(np.int64)
+
+
+def _first_word(values: list[Any]) -> Any:
+    """The first value that is no number, if there is one."""
+    for value in values:
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return value
+    return values[0]

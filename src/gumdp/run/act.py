@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.errors import GumdpError, check_bool, check_call, check_int, check_type, one_of
+from gumdp.errors import GumdpError, check_bool, check_call, check_int, check_type, failures_of, one_of, show
 from gumdp.jit.callback import original_errors
 from gumdp.jit.compiling import clock
 from gumdp.models.base import Model
@@ -131,7 +131,8 @@ class _Run:
         return isinstance(phi, str) and phi == "reward"
 
     def _reset(self) -> None:
-        observation, _ = self.env.reset(seed=self.seed)
+        with failures_of(f"play: reset of {title(self.env)}"):
+            observation, _ = self.env.reset(seed=self.seed)
         self.seed = None
         self._look(observation, False)
 
@@ -144,8 +145,9 @@ class _Run:
                 self.restarts.append(t)
             return False
         command = self.source.commands[action]
-        observation, reward, terminated, truncated, _ = self.env.step(command)
-        self.rewards.append(np.asarray(reward, dtype=np.float64))
+        with failures_of(f"play: step({show(command)}) of {title(self.env)}"):
+            observation, reward, terminated, truncated, _ = self.env.step(command)
+            self.rewards.append(np.asarray(reward, dtype=np.float64))
         if terminated:
             self.terminated.append(t)
         self._look(observation, bool(terminated))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gumdp.counts.hashed import BoundCells
 from gumdp.distinct import distinct_bound
 from gumdp.errors import GumdpError
 from gumdp.models.belief import Belief
@@ -318,7 +319,8 @@ def near_end(problem: Problem, iterations: int) -> int:
 
 def floor_of(problem: Problem) -> float:
     """What no trial of ``problem`` is worth less than, to within rounding, by what its objective says of itself."""
-    if problem.features is not None or abs(problem.weights.sum() - 1.0) > ROUNDING:
+    endless = isinstance(problem.counting, BoundCells) and not problem.counting.named  # cells that no shape knows of
+    if endless or problem.features is not None or abs(problem.weights.sum() - 1.0) > ROUNDING:
         return -np.inf
     ends = problem.objective.bounds(problem.shape)
     if ends is None:

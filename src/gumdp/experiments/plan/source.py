@@ -141,8 +141,8 @@ def closure(name: str, path: list[str]) -> dict[str, str]:
         module = todo.pop()
         if module in digests:
             continue
-        file = _file(module, path)
-        if file is None or not (module.partition(".")[0] == top or _is_own(file)):
+        file = file_of(module, path)
+        if file is None or not (module.partition(".")[0] == top or is_own(file)):
             continue
         source = file.read_bytes()
         tree = tree_of(source, str(file)) if file.suffix == ".py" else None
@@ -173,7 +173,7 @@ def _imports(nodes: Iterable[ast.AST], module: str, is_package: bool) -> Iterato
             yield from (".".join(parts[:k]) for k in range(1, len(parts) + 1) if parts[0])
 
 
-def _file(module: str, path: list[str]) -> Path | None:
+def file_of(module: str, path: list[str]) -> Path | None:
     """The file of a module, found as Python would find it and without importing anything."""
     loaded = getattr(sys.modules.get(module), "__file__", None)
     if loaded:
@@ -191,7 +191,8 @@ def _file(module: str, path: list[str]) -> Path | None:
     return Path(spec.origin) if spec is not None and spec.has_location and spec.origin else None
 
 
-def _is_own(file: Path) -> bool:
+def is_own(file: Path) -> bool:
+    """Whether a file is the user's own: neither Python's, nor this package's, nor installed beside it."""
     here = file.resolve()
     installed = {"site-packages", "dist-packages"} & set(here.parts)
     return not installed and not any(here.is_relative_to(folder) for folder in _not_own())

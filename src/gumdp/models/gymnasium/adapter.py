@@ -11,7 +11,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from gumdp.errors import GumdpError, array_of_numbers, one_of
+from gumdp.errors import GumdpError, array_of_numbers, failures_of, one_of
 from gumdp.models.base import Model
 from gumdp.models.bins import Bins
 from gumdp.models.gymnasium.classic import simulate, twin_of
@@ -20,7 +20,7 @@ from gumdp.models.gymnasium.elsewhere import Elsewhere
 from gumdp.models.gymnasium.enumerate import NotTable, enumerated
 from gumdp.models.gymnasium.examine import HORIZON, Verdict, examine, rehearse
 from gumdp.models.gymnasium.observations import Cells, cells_for
-from gumdp.models.gymnasium.opening import actions_of, changed_by, open_environment, specification, title
+from gumdp.models.gymnasium.opening import actions_of, changed_by, open_environment, pays_its_own, specification, title
 from gumdp.models.gymnasium.presets import preset_of
 from gumdp.models.gymnasium.table import from_table, names_of
 from gumdp.models.gymnasium.ways import Anew, Copy, Given, Maker, Replay, Way
@@ -35,6 +35,7 @@ WORDS = {
 METHODS = ("table", "simulator", "enumerate", "clone", "copy", "save", "replay", "process")
 
 
+@failures_of("from_gymnasium: the environment")
 def from_gymnasium(
     env: Any,
     *,
@@ -126,7 +127,8 @@ def _choose(env: Any) -> str:
 
 def _pays_vectors(env: Any) -> bool:
     """Whether rewards are vectors, as MO-Gymnasium has them."""
-    return _kinds(env) > 1
+    shape: tuple[int, ...] | None = getattr(getattr(env.unwrapped, "reward_space", None), "shape", None)
+    return shape is not None and math.prod(shape) > 1
 
 
 def _enumerated(env: Any, terminal: str | None, commands: tuple[Any, ...]) -> Model:
@@ -153,7 +155,8 @@ def _publishes(env: Any) -> bool:
     world = env.unwrapped
     spaces = (env.observation_space, env.action_space)
     fickle = bool(getattr(world, "fickle_passenger", False))  # Taxi: the goal may change, which its table leaves out
-    return hasattr(world, "P") and all(isinstance(s, gymnasium.spaces.Discrete) for s in spaces) and not fickle
+    listed = isinstance(getattr(world, "P", None), (Mapping, Sequence))
+    return listed and all(isinstance(s, gymnasium.spaces.Discrete) for s in spaces) and not fickle
 
 
 def _table(env: Any, terminal: str, start: ArrayLike | None) -> Model:
@@ -168,6 +171,8 @@ def _table(env: Any, terminal: str, start: ArrayLike | None) -> Model:
     if start is None:
         raise GumdpError(f"from_gymnasium: {title(env)} does not say where episodes start; give start=[…].")
     model = from_table(world.P, array_of_numbers("from_gymnasium: start", start), terminal, **names_of(world))
+    if pays_its_own(env):
+        model.rewards = None  # those of the table are not what is paid
     after = {
         "continue": "it goes on as in the table",
         "absorb": "nothing changes any more",
@@ -197,8 +202,8 @@ def _simulator(env: Any, terminal: str | None, bins: Bins | None, torques: int |
 def _clone(
     env: Any, method: str, terminal: str, cells: Cells, commands: tuple[Any, ...], maker: Maker, own: Any
 ) -> Model:
-    way, verdict, refused = _way_in(env, method, commands, maker, own)
-    model = Clone(way, cells, terminal, reward_kinds=_kinds(env), certain=verdict.certain)
+    way, verdict, refused, kinds = _way_in(env, method, commands, maker, own)
+    model = Clone(way, cells, terminal, reward_kinds=kinds, certain=verdict.certain)
     after = {"continue": "goes on as it does", "absorb": "stays as it is", "restart": "starts afresh"}[terminal]
     why = "".join(f"; no {name}, as {fault}" for name, fault in refused)
     note = f"; {verdict.note}" if verdict.note else ""
@@ -220,16 +225,10 @@ def _clone(
     return model
 
 
-def _kinds(env: Any) -> int:
-    """How many numbers a reward is made of."""
-    shape = getattr(getattr(env.unwrapped, "reward_space", None), "shape", None)
-    return math.prod(shape) if shape else 1
-
-
 def _way_in(
     env: Any, method: str, commands: tuple[Any, ...], maker: Maker, own: tuple[Any, Any] | None
-) -> tuple[Way, Verdict, list[tuple[str, str]]]:
-    """The first way back into a state that stands the test, and why those before it did not."""
+) -> tuple[Way, Verdict, list[tuple[str, str]], int]:
+    """The first way back into a state that stands the test, why those before it did not, and the size of a reward."""
     stand = maker()
     script = rehearse(stand, commands, SEED)
     refused: list[tuple[str, str]] = []
@@ -244,7 +243,7 @@ def _way_in(
             continue
         verdict = examine(way, maker(), script)
         if not verdict.fault:
-            return way, verdict, refused
+            return way, verdict, refused, script.kinds
         refused.append((WORDS[type(way).__name__], verdict.fault))
     reasons = "; ".join(f"no {name}, as {fault}" for name, fault in refused) or "it offers no methods for its state"
     raise GumdpError(

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from types import BuiltinMethodType, MethodType
+from types import BuiltinMethodType, CellType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,10 @@ from gumdp.models.gymnasium.copying import ATOMS
 WORD = 2**128 - 1
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 OBJECTS = 50_000  # that are looked at in search of generators
+INSIDE: dict[type, tuple[str, ...]] = {  # where else a generator, or a method of one, may be kept
+    partial: ("func", "args", "keywords"), MethodType: ("__self__",), BuiltinMethodType: ("__self__",),
+    FunctionType: ("__closure__",), CellType: ("cell_contents",),
+}  # fmt: skip
 Key = tuple[str, Any]  # ("attribute", name), ("slot", name) or ("item", key)
 
 
@@ -51,10 +55,15 @@ class Chance:
         if first is None:
             first = env.unwrapped.np_random = dice
         reseed(first, bits)
-        self.seed_others(env, bits)
+        self._seed_others(env, bits)
 
-    def seed_others(self, env: Any, bits: int) -> None:
-        """Set the generators that a reset may leave as they are."""
+    def before_reset(self, env: Any, bits: int) -> None:
+        """Set the generators that a reset may leave as they are, all of them; a first reset may have to make some."""
+        if self.places and len(self.generators(env)) == 1:
+            env.reset(seed=bits)
+        self.seed(env, np.random.Generator(np.random.PCG64(0)), bits)
+
+    def _seed_others(self, env: Any, bits: int) -> None:
         for k, name in enumerate(self.keys):
             setattr(env.unwrapped, name, new_key(bits ^ (k << 64)))
         if self.places:
@@ -185,9 +194,11 @@ def _parts(there: Any) -> list[tuple[Key, Any]]:
         return [(("item", k), part) for k, part in enumerate(there)]
     if isinstance(there, (gymnasium.Space, np.ndarray, str, bytes, type)):
         return []
-    if isinstance(there, (partial, MethodType, BuiltinMethodType)):  # a generator's method, perhaps with arguments
-        names = ("func", "args", "keywords") if isinstance(there, partial) else ("__self__",)
-        return [(("slot", name), getattr(there, name)) for name in names]
+    for kind, names in INSIDE.items():
+        if isinstance(there, kind):
+            with contextlib.suppress(ValueError):  # of a variable that has no value yet
+                return [(("slot", name), getattr(there, name)) for name in names]
+            return []
     slots = [name for base in type(there).__mro__ for name in _names(vars(base).get("__slots__", ()))]
     found: list[tuple[Key, Any]] = [(("slot", name), getattr(there, name)) for name in slots if hasattr(there, name)]
     return found + [(("attribute", name), part) for name, part in getattr(there, "__dict__", {}).items()]

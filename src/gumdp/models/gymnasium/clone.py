@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.errors import GumdpError
+from gumdp.errors import GumdpError, show
 from gumdp.jit.callback import register
 from gumdp.models.base import Model
 from gumdp.models.compiled import Clones
+from gumdp.models.gymnasium.copying import deep_copy
 from gumdp.models.gymnasium.observations import Cells
 from gumdp.models.gymnasium.opening import title
 from gumdp.models.gymnasium.ways import Live, Past, Way
@@ -46,7 +47,7 @@ class Clone(Model):
     interpreted = True
 
     def __init__(self, way: Way, cells: Cells, terminal: str, reward_kinds: int = 1, certain: bool = False) -> None:
-        self._parts = (way, cells, terminal, certain and terminal != "restart")
+        self._parts = (way, cells, terminal, certain and terminal != "restart", reward_kinds)
         self.reward_kinds = reward_kinds  # how many numbers a reward is made of
         self._set_up()
         self.way = way.name  # copy, save or replay
@@ -103,8 +104,8 @@ class Stage:
     first restored, which must be while the environment is still in it: rollouts save nothing.
     """
 
-    def __init__(self, way: Way, cells: Cells, terminal: str, certain: bool = False) -> None:
-        self.way, self.cells, self.terminal = way, cells, terminal
+    def __init__(self, way: Way, cells: Cells, terminal: str, certain: bool = False, kinds: int = 1) -> None:
+        self.way, self.cells, self.terminal, self.kinds = way, cells, terminal, kinds
         self.certain = certain  # whether nothing was left to chance so far
         self.actions = len(way.commands)
         self._numbers = itertools.count(1)
@@ -116,7 +117,12 @@ class Stage:
     def reset(self, bits: int) -> tuple[int, int]:
         """Start an episode."""
         live = self._live()
-        live.reset(self.way, bits)
+        try:
+            live.reset(self.way, bits)
+        except GumdpError:
+            raise
+        except (Exception, SystemExit) as error:  # whatever the environment does
+            raise self._failure(live, "reset", error) from error
         live.reward = 0.0
         return self._arrive(live)
 
@@ -132,11 +138,23 @@ class Stage:
                 live.reward = 0.0
                 live.number = next(self._numbers)
             return live.number, live.cell
-        if self.certain:
-            self._step_for_certain(live, action)
-        else:
-            _, live.reward, _, _ = live.step(self.way, action, bits)
+        try:
+            if self.certain:
+                self._step_for_certain(live, action)
+            else:
+                _, live.reward, _, _ = live.step(self.way, action, bits)
+        except GumdpError:
+            raise
+        except (Exception, SystemExit) as error:  # whatever the environment does
+            raise self._failure(live, f"step({show(self.way.commands[action])})", error) from error
         return self._arrive(live)
+
+    @staticmethod
+    def _failure(live: Live, call: str, error: BaseException) -> GumdpError:
+        """What to raise where the environment fails in the middle of a plan: what it said, in a sentence."""
+        said = " ".join(str(error).split()) or "without a message"
+        name = title(live.env)
+        return GumdpError(f"{call} of {name} failed in the middle of a plan with {type(error).__name__}: {said}")
 
     def _step_for_certain(self, live: Live, action: int) -> None:
         """Act where nothing is left to chance, and see that it is so."""
@@ -153,7 +171,12 @@ class Stage:
     def amounts(self, number: int) -> Any:
         """The reward for the step that led to the state ``number``."""
         live = self._live()
-        return live.reward if number == live.number else self._saved[number].reward
+        reward = live.reward if number == live.number else self._saved[number].reward
+        if np.size(reward) != self.kinds and np.any(reward):  # at a start it is the number 0
+            raise GumdpError(
+                f"{title(live.env)} paid {np.size(reward)} numbers in a step, and {self.kinds} in its test."
+            )
+        return reward
 
     def restore(self, number: int) -> tuple[int, int]:
         """Go back to the state ``number``."""
@@ -182,7 +205,8 @@ class Stage:
     def _put(
         self, env: Any, number: int, cell: int, observation: Any, over: bool, past: Past | None, reward: Any = 0.0
     ) -> Snapshot:
-        snapshot = Snapshot(self, number, cell, observation, over, self.way.save(env, past), reward)
+        seen = deep_copy(observation, {})  # it may be an array of the environment's own, which changes
+        snapshot = Snapshot(self, number, cell, seen, over, self.way.save(env, past), reward)
         self._saved[number] = snapshot
         return snapshot
 
@@ -226,7 +250,7 @@ def recorder(env: Any, way: Way) -> Any:
             else:
                 self.seeds = np.random.SeedSequence(seed)
             self.past = Past(None, -1, seed)
-            way.chance.seed_others(self.env, seed)
+            way.chance.before_reset(self.env, seed)
             return self.env.reset(seed=seed)  # type: ignore[no-any-return]
 
         def step(self, action: Any) -> Any:

@@ -23,7 +23,7 @@ Memo = dict[int, Any]
 ATOMS = frozenset(
     {
         type(None), type(Ellipsis), type(NotImplemented), bool, int, float, complex, str, bytes, type, range, property,
-        types.FunctionType, types.ModuleType, types.CodeType, types.MappingProxyType,
+        types.ModuleType, types.CodeType, types.MappingProxyType,
         weakref.ref, np.dtype, np.ufunc, np.bool_, np.int64, np.int32, np.int8, np.uint8, np.uint64, np.float64,
         np.float32, np.str_,
     }
@@ -203,6 +203,32 @@ def _method(x: types.MethodType, memo: Memo) -> types.MethodType:
     return types.MethodType(x.__func__, deep_copy(x.__self__, memo))
 
 
+def _function(x: types.FunctionType, memo: Memo) -> types.FunctionType:
+    """A function that reads and writes copies of what the original does beyond its arguments."""
+    if x.__closure__ is None:
+        return x
+    twin = types.FunctionType(
+        x.__code__, x.__globals__, x.__name__, x.__defaults__, tuple(_cell(cell, memo) for cell in x.__closure__)
+    )
+    twin.__kwdefaults__ = x.__kwdefaults__
+    vars(twin).update(vars(x))
+    return twin
+
+
+def _cell(x: types.CellType, memo: Memo) -> types.CellType:
+    """A variable of a function around: those that share it share its copy."""
+    if id(x) in memo:
+        return memo[id(x)]  # type: ignore[no-any-return]
+    twin = memo[id(x)] = types.CellType()
+    memo.setdefault(id(memo), []).append(x)
+    try:
+        content = x.cell_contents
+    except ValueError:  # nothing is in it yet
+        return twin
+    twin.cell_contents = deep_copy(content, memo)
+    return twin
+
+
 def _builtin(x: types.BuiltinMethodType, memo: Memo) -> Any:
     """A function of the interpreter's, or a method of one of its objects, such as ``random.Random(0).random``."""
     owner = x.__self__
@@ -219,6 +245,7 @@ COPIERS: dict[type, Callable[[Any, Memo], Any]] = {
     set: _set,
     bytearray: lambda x, memo: bytearray(x),
     np.ndarray: _array,
+    types.FunctionType: _function,
     types.MethodType: _method,
     types.BuiltinMethodType: _builtin,
 }

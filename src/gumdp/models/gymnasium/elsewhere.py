@@ -116,7 +116,7 @@ class Served:
         self.chance, self.dice = chance, np.random.Generator(np.random.PCG64(0))
 
     def reset(self, seed: int) -> Any:
-        self.chance.seed_others(self.env, seed)
+        self.chance.before_reset(self.env, seed)
         with self.chance.borrowed(seed):
             return self.env.reset(seed=seed)[0]
 

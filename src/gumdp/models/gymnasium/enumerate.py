@@ -174,7 +174,12 @@ def enumerated(env: Any, commands: tuple[Any, ...], terminal: str) -> tuple[Tabu
 
     A state in which the same step can have different rewards there is once for each.
     """
-    world = Enumeration(unwatched(env), commands)
+    try:
+        world = Enumeration(unwatched(env), commands)
+    except GumdpError:
+        raise
+    except Exception as error:  # whatever the environment raises
+        raise NotTable(f"it fails with {type(error).__name__}: {error}") from error
     split = {
         key for rows in world.found.values() for row in rows for key, _ in row
         if len({reward for other, reward in row if other == key}) > 1

@@ -1,8 +1,9 @@
 """Whether a way back into a state leads there: tried once on the user's own environment, before anything is planned.
 
-The environment is played for a few steps without any copies (the reference); then again, with a state saved half way,
-in which both the environment and what was brought back go on with the same actions and the same chance. All must see
-the same. Then the generators are set differently, to see whether the future can be drawn anew.
+The environment is played for a few steps without any copies (the reference); then again, with a state saved half way.
+From there the environment goes on with the same actions and the same chance, while what was brought back does something
+else in between its steps; then what is brought back does what the environment did. All must see the same. Then the
+generators are set differently, to see whether the future can be drawn anew.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.errors import GumdpError, show
+from gumdp.errors import GumdpError, failures_of, show
 from gumdp.models.gymnasium.chance import Chance, find
+from gumdp.models.gymnasium.copying import deep_copy
 from gumdp.models.gymnasium.ways import Live, Way
 
-STEPS, LONG = 6, 24  # before the state that is come back to, and after it; more after it where steps are quick
-PATIENCE, QUICK = 0.05, 0.002  # seconds that a step may take, or there are fewer; below which there are more
+STEPS, LONG, LONGER = 6, 24, 120  # before the state that is come back to, and after it where steps are quick
+PATIENCE, QUICK, QUICKER = 0.05, 0.002, 0.0002  # seconds that a step may take, or there are fewer; below which more
 HORIZON = 30  # for which iterations per second are told
 TRIES = 6
 SEEDS = 64  # of resets, in search of two that look the same
@@ -39,6 +41,7 @@ class Script:
     chance: Chance  # the generators that were found
     drawn: bool  # whether one of them was drawn from
     mask: int  # seeds that a reset takes
+    kinds: int = 1  # how many numbers a reward is made of
 
 
 @dataclass(frozen=True)
@@ -63,23 +66,25 @@ class Verdict:
 def rehearse(env: Any, commands: tuple[Any, ...], seed: int) -> Script:
     """A script for this environment: one that leads away from the start, if some do."""
     rng = np.random.default_rng(seed)
+    _check_reset(env, seed)
     mask = _mask(env, seed)
     chance, drawn = Chance(), False
     best: tuple[int, list[int], int] = (-1, [], seed)
+    kinds = 1
     before, total = _steps(env, commands, seed & mask)
     for k in range(TRIES):
         numpy, python = _globals()
-        first, _ = env.reset(seed=(seed + k) & mask)
+        first = deep_copy(env.reset(seed=(seed + k) & mask)[0], {})
         chance |= find(env)
         states = _states(chance, env)
-        played, moved, failure = _wander(env, commands, first, rng, total)
+        played, moved, failure, paid = _wander(env, commands, first, rng, total)
         drawn |= states != _states(chance, env)
         chance |= find(env)
         after = _globals()
         chance |= Chance((), numpy != after[0], python != after[1])
         score = len(played) + (total if 0 < moved < len(played) else 0)
         if score > best[0]:
-            best = score, played, (seed + k) & mask
+            best, kinds = (score, played, (seed + k) & mask), max(1, int(np.size(paid)))
         if score == 2 * total:
             break
     _, played, chosen = best
@@ -90,22 +95,32 @@ def rehearse(env: Any, commands: tuple[Any, ...], seed: int) -> Script:
             "actions are allowed, give actions=[…], a list of those."
         )
     half = max(0, min(before, len(played) - 1))
-    return Script(
-        chosen, tuple(played[:half]), tuple(played[half:]), chance, drawn or chance.numpy or chance.python, mask
-    )
+    drawn |= chance.numpy or chance.python
+    return Script(chosen, tuple(played[:half]), tuple(played[half:]), chance, drawn, mask, kinds)
+
+
+def _check_reset(env: Any, seed: int) -> None:
+    """See that an episode can begin."""
+    name = type(env.unwrapped).__name__
+    with failures_of(f"from_gymnasium: {name}: reset(seed={seed})"):
+        made = env.reset(seed=seed)
+    if not isinstance(made, tuple) or len(made) != 2:
+        raise GumdpError(
+            f"from_gymnasium: reset of {name} must return (observation, info), as Gymnasium has it, not {show(made)}."
+        )
 
 
 def _wander(
     env: Any, commands: tuple[Any, ...], first: Any, rng: np.random.Generator, steps: int
-) -> tuple[list[int], int, str]:
-    """Random actions until an episode ends or fails, and the first step at which there is something new to see."""
+) -> tuple[list[int], int, str, Any]:
+    """Random actions until an episode ends or fails, the first step that shows something new, the failure, a reward."""
     played: list[int] = []
-    moved, failure = 0, ""
+    moved, failure, paid = 0, "", 0.0
     for _ in range(steps):
         action = int(rng.integers(len(commands)))
         try:
-            observation, _, over, cut, _ = env.step(commands[action])
-        except Exception as error:  # whatever it is, it comes out when somebody plans with that action
+            observation, paid, over, cut, _ = env.step(commands[action])
+        except (Exception, SystemExit) as error:  # whatever it is, it comes out when somebody plans with that action
             failure = f"{type(error).__name__}: {_first_line(error)}"
             break
         played.append(action)
@@ -113,7 +128,7 @@ def _wander(
             moved = len(played)
         if over or cut:
             break
-    return played, moved, failure
+    return played, moved, failure, paid
 
 
 def _steps(env: Any, commands: tuple[Any, ...], seed: int) -> tuple[int, int]:
@@ -123,11 +138,11 @@ def _steps(env: Any, commands: tuple[Any, ...], seed: int) -> tuple[int, int]:
     try:
         env.step(commands[0])
         env.step(commands[0])
-    except Exception:  # see _wander
+    except (Exception, SystemExit):  # see _wander
         return STEPS, 2 * STEPS
     each = (time.perf_counter() - began) / 2
     before = STEPS if each < PATIENCE else 2
-    return before, before + (LONG if each < QUICK else before)
+    return before, before + (LONGER if each < QUICKER else LONG if each < QUICK else before)
 
 
 def _mask(env: Any, seed: int) -> int:
@@ -155,7 +170,7 @@ def examine(way: Way, env: Any, script: Script) -> Verdict:
     way.mask = script.mask
     try:
         return _examined(way, Live(env), script)
-    except Exception as error:  # it can be anything that an environment does
+    except (Exception, SystemExit) as error:  # it can be anything that an environment does
         return Verdict(f"{type(error).__name__}: {_first_line(error)}")
 
 
@@ -167,9 +182,9 @@ def _examined(way: Way, live: Live, script: Script) -> Verdict:
     spare = way.spawn()
     before = len(_begin(way, live, script))
     saved = way.save(live.env, live.past)
+    original = _go_on(way, live, script, meanwhile=_Stray(way, spare, saved))
     backs, steps = [_load(way, spare, saved)], list[float]()
     there = _go_on(way, spare, script, seconds=steps)
-    original = _go_on(way, live, script, seconds=steps)
     backs.append(_load(way, spare, saved))
     twice = _go_on(way, spare, script, seconds=steps)
     if _compare(reference[before:], original) is not None:  # was it the other that moved it?
@@ -184,6 +199,8 @@ def _examined(way: Way, live: Live, script: Script) -> Verdict:
         ):
             if (found := _compare(reference[before:], records)) is not None:
                 return Verdict(f"{what}: {found}")
+        if (found := _compare(*_from_the_start(way, live, spare, script))) is not None:
+            return Verdict(f"what is brought back to the start of an episode differs: {found}")
     seconds = min(backs), float(np.median(steps))
     if unsteady:
         return Verdict(
@@ -195,11 +212,44 @@ def _examined(way: Way, live: Live, script: Script) -> Verdict:
 
 def _begin(way: Way, live: Live, script: Script) -> list[Record]:
     """Reset and play up to the state that is come back to: half of the steps as they come, half with given chance."""
-    records: list[Record] = [(live.reset(way, script.seed), 0.0, False, False)]
+    records = [_kept((live.reset(way, script.seed), 0.0, False, False))]
     steady = way.chance.numpy or way.chance.python  # of a global generator nobody knows where it is
     for k, action in enumerate(script.before):
-        records.append(live.step(way, action, k if steady or 2 * k >= len(script.before) else None))
+        records.append(_kept(live.step(way, action, k if steady or 2 * k >= len(script.before) else None)))
     return records
+
+
+def _kept(record: Record) -> Record:
+    """What was seen, also where the environment shows an array of its own, which changes."""
+    return deep_copy(record[0], {}), deep_copy(record[1], {}), record[2], record[3]
+
+
+class _Stray:
+    """What was brought back, doing something else while the original goes on."""
+
+    def __init__(self, way: Way, live: Live, saved: Any) -> None:
+        self.way, self.live, self.saved = way, live, saved
+        self.rng = np.random.default_rng(1)
+        way.load(live, saved)
+
+    def step(self) -> None:
+        """Act at random; come back again where an episode ends."""
+        action, bits = (int(x) for x in self.rng.integers((len(self.way.commands), 1 << 32)))
+        try:
+            *_, over, cut = self.live.step(self.way, action, bits)
+        except (Exception, SystemExit):  # see _wander
+            over, cut = True, False
+        if over or cut:
+            self.way.load(self.live, self.saved)
+
+
+def _from_the_start(way: Way, live: Live, spare: Live, script: Script) -> tuple[list[Record], list[Record]]:
+    """What follows a reset, and what follows once that state is brought back, after something else was done."""
+    live.reset(way, script.seed)
+    saved = way.save(live.env, live.past)
+    _Stray(way, spare, saved).step()
+    way.load(spare, saved)
+    return _with_chance(way, live, script), _with_chance(way, spare, script)
 
 
 def _load(way: Way, live: Live, saved: Any) -> float:
@@ -209,14 +259,24 @@ def _load(way: Way, live: Live, saved: Any) -> float:
     return time.perf_counter() - began
 
 
-def _go_on(way: Way, live: Live, script: Script, bits: int = 100, seconds: list[float] | None = None) -> list[Record]:
+def _go_on(
+    way: Way,
+    live: Live,
+    script: Script,
+    bits: int = 100,
+    seconds: list[float] | None = None,
+    meanwhile: _Stray | None = None,
+) -> list[Record]:
     """Play on from there, until the episode ends."""
     records: list[Record] = []
     for k, action in enumerate(script.after):
+        if meanwhile is not None:
+            meanwhile.step()
         began = time.perf_counter()
-        records.append(live.step(way, action, bits + k))
+        seen = live.step(way, action, bits + k)
         if seconds is not None:
             seconds.append(time.perf_counter() - began)
+        records.append(_kept(seen))
         if records[-1][2]:
             break
     return records
@@ -226,7 +286,7 @@ def _foresight(way: Way, spare: Live, live: Live, saved: Any, script: Script) ->
     """A warning if the future that the copies have is the one that will come, or nothing."""
     if not script.drawn and not _has_one_future(way, spare, saved, script):
         return ""
-    looks = live.reset(way, script.seed)
+    looks = deep_copy(live.reset(way, script.seed), {})
     first = _with_chance(way, live, script)
     began, alike = time.perf_counter(), 0
     for k in range(1, SEEDS):
@@ -244,7 +304,7 @@ def _with_chance(way: Way, live: Live, script: Script) -> list[Record]:
     records: list[Record] = []
     with contextlib.suppress(Exception):  # as in a walk
         for k, action in enumerate(script.before + script.after):
-            records.append(live.step(way, action, k))
+            records.append(_kept(live.step(way, action, k)))
             if records[-1][2]:
                 break
     return records

@@ -277,7 +277,7 @@ def number_in(space: Any, observation: Any) -> int:
         return number
     if kind == "Discrete":
         number = int(observation) - int(space.start)
-        if not 0 <= number < int(space.n):
+        if not 0 <= number < int(space.n) or int(observation) != observation:
             raise ValueError
         return number
     low, high = (np.broadcast_to(end, space.shape).ravel() for end in _ends(space))

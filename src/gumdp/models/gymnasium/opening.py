@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.errors import GumdpError, check_int, items, show, unknown
+from gumdp.errors import GumdpError, check_int, failures_of, items, show, unknown
 
 PACKAGES = {  # the beginning of an id: (the module that registers it, what to install)
     "MiniGrid-": ("minigrid", "minigrid"), "BabyAI-": ("minigrid", "minigrid"),
@@ -36,15 +36,28 @@ PACKAGES = {  # the beginning of an id: (the module that registers it, what to i
     "AntMaze_": ("gymnasium_robotics", "gymnasium-robotics"), "Franka": ("gymnasium_robotics", "gymnasium-robotics"),
     "Vizdoom": ("vizdoom.gymnasium_wrapper", "vizdoom"),
 }  # fmt: skip
-HARMLESS = {  # wrappers that leave states, actions and transitions alone
-    "ClipReward", "HumanRendering", "NormalizeReward", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics",
-    "RecordVideo", "Recorder", "RenderCollection", "TimeLimit", "TransformReward",
+WATCHING = {  # wrappers that leave states, actions, transitions and rewards alone
+    "HumanRendering", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics", "RecordVideo", "Recorder",
+    "RenderCollection", "TimeLimit",
 }  # fmt: skip
+PAYING = {"ClipReward", "NormalizeReward", "TransformReward"}  # wrappers that change nothing but rewards
 MANY = 10_000  # actions to choose from
 
 
 def open_environment(env: Any, **options: Any) -> Any:
     """The environment itself, made if ``env`` is an id, a specification, or a function that makes one."""
+    import gymnasium
+
+    opened = _opened(env, **options)
+    for space in ("observation_space", "action_space"):
+        with failures_of(f"{space} of {type(opened).__name__}"):
+            found = getattr(opened, space)
+        if not isinstance(found, gymnasium.Space):
+            raise GumdpError(f"{title(opened)} has the {space} {show(found)}, which is no space of Gymnasium's.")
+    return opened
+
+
+def _opened(env: Any, **options: Any) -> Any:
     import gymnasium
     from gymnasium.envs.registration import EnvSpec
     from gymnasium.error import DependencyNotInstalled, NameNotFound, NamespaceNotFound, VersionNotFound
@@ -148,19 +161,35 @@ def changed_by(env: Any) -> str | None:
     import gymnasium
 
     while isinstance(env, gymnasium.Wrapper):
-        if type(env).__name__ not in HARMLESS or not type(env).__module__.startswith("gymnasium."):
+        if not _is_one_of(env, WATCHING | PAYING):
             return type(env).__name__
         env = env.env
     return None
+
+
+def pays_its_own(env: Any) -> bool:
+    """Whether a wrapper changes what the environment pays."""
+    import gymnasium
+
+    while isinstance(env, gymnasium.Wrapper):
+        if not _is_one_of(env, WATCHING):
+            return True
+        env = env.env
+    return False
 
 
 def unwatched(env: Any) -> Any:
     """The environment without the outer wrappers that change nothing."""
     import gymnasium
 
-    while isinstance(env, gymnasium.Wrapper) and type(env).__name__ in HARMLESS:
+    while isinstance(env, gymnasium.Wrapper) and _is_one_of(env, WATCHING):
         env = env.env
     return env
+
+
+def _is_one_of(env: Any, names: set[str]) -> bool:
+    """Whether a wrapper is one of Gymnasium's, or of ours, of these names; somebody's own may be called the same."""
+    return type(env).__name__ in names and type(env).__module__.partition(".")[0] in ("gymnasium", "gumdp")
 
 
 def remake(env: Any) -> Any:

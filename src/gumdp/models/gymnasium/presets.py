@@ -73,9 +73,13 @@ class Arcade(Preset):
         return super().save(env, past), recorded(past)
 
     def load(self, live: Live, saved: Any) -> None:
-        state, live.past = saved
-        for _ in range(2):  # the emulator may repeat the action before, which no state of it holds
-            live.env.step(self.commands[max(0, saved[1].action)])
+        state, past = saved
+        if past.before is None:  # of some games a reset leaves more than a state holds
+            live.env.reset(seed=past.bits)
+        else:
+            for _ in range(2):  # the emulator may repeat the action before, which no state of it holds
+                live.env.step(self.commands[past.action])
+        live.past = past
         super().load(live, state)
 
     def _collect(self) -> list[Any]:

@@ -85,7 +85,7 @@ class Live:
         if way.anew:
             self.env.close()
             self.env = way.make()
-        way.chance.seed_others(self.env, bits & way.mask)
+        way.chance.before_reset(self.env, bits & way.mask)
         with way.chance.borrowed(bits & way.mask):
             self.observation, _ = self.env.reset(seed=bits & way.mask)
         self.over = False
