@@ -68,11 +68,12 @@ def expectations(results: Path) -> Iterator[str]:
         if pairs:
             found = verdicts(pairs)
             counts = [str(found.count(word)) for word in ("better", "not worse", "worse")]
-            rows.append((*what, str(len(pairs)), *counts, tables.trials_of(side for pair in pairs for side in pair)))
+            trials = tables.trials_of(side for pair in pairs for side in pair)
+            rows.append((what[0], *map(plainly, what[1:]), str(len(pairs)), *counts, trials))
             lost += [(what, pair) for pair, word in zip(pairs, found, strict=True) if word == "worse"]
             alone += [pair for pair, word in zip(pairs, found, strict=True) if word != verdict(compare(*pair))]
     if rows:
-        heading = ("problems", "ours", "the paper's", "how many", "ours is better", "not worse", "worse", "trials")
+        heading = ("problems", "`MCTS()`", "`MCTS.paper()`", "how many", "better", "not worse", "worse", "trials")
         plain = [(*row[:-1], row[-1].strip(" ()").removesuffix(" trials")) for row in rows]
         yield Sheet("expect", "", heading, tuple(plain)).markdown(trusted=True)
         listed = tomllib.loads((STUDIES / "unseen.toml").read_text(encoding="utf-8"))["problems"]
@@ -105,6 +106,17 @@ def nine(results: Path) -> dict[tuple[str, str, str], list[Pair]]:
         )
         for name, ours, theirs in played
     }
+
+
+def plainly(typed: str) -> str:
+    """What a search may spend on a decision, for people.
+
+    >>> plainly("`MCTS(100)`"), plainly("`MCTS.paper(time_limit=0.001)`")
+    ('100 iterations', '1 ms')
+    """
+    budget = typed.partition("(")[2].rstrip(")`")
+    limit = budget.removeprefix("time_limit=")
+    return f"{budget} iterations" if limit == budget else f"{1000.0 * float(limit):g} ms"
 
 
 def said(budget: tables.Budget) -> str:

@@ -93,8 +93,8 @@ def test_the_page_has_a_section_for_each_folder_and_none_for_others(tmp_path: Pa
     fill(tmp_path / "leaves", arms_of("leaves", {"m1-entropy"}))
     report.main([str(tmp_path), "--docs", str(docs)])
     first, text = (docs / "planning.md").read_text(encoding="utf-8"), written()
-    assert "| unseen, with chance | `MCTS(100)` | `MCTS.paper(4000)` | 1 | 0 | 0 | 1 | 8 |" in first
-    assert "| the paper's nine | `MCTS(100)` | `MCTS.paper(4000)` | 2 | 2 | 0 | 0 | 8 |" in first
+    assert "| unseen, with chance | 100 iterations | 4000 iterations | 1 | 0 | 0 | 1 | 8 |" in first
+    assert "| the paper's nine | 100 iterations | 4000 iterations | 2 | 2 | 0 | 0 | 8 |" in first
     assert re.search(r"(?m)^- queue-fairness \(.*horizon=60\): `MCTS\(100\)` 0[.](59|60)\d*, ", first)
     assert "`MCTS(100)` is better on 2, not worse on none, worse on none of 2 (8 trials)" in text
     assert "`MCTS(100)` is better on none, not worse on none, worse on 1 of 1 (8 trials)" in text

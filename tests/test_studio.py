@@ -23,11 +23,14 @@ from gumdp.cli.main import main
 from gumdp.cli.studio import _settings
 from gumdp.experiments.plan.reading import read_experiment
 from gumdp.experiments.store.store import Store
+from gumdp.jit.compiling import clock
 from gumdp.report.results import read_results
+from gumdp.results import Decision
 from gumdp.studio import messages
 from gumdp.studio.home import script, toml
 from gumdp.studio.run import Run
 from gumdp.studio.server import Studio
+from gumdp.studio.words import sentence
 from studio_client import Client, mcts, open_studio
 
 FUNCTION = "def cost(d):\n    m = d.sum(axis=1)\n    return (m ** 2).sum()\n"
@@ -243,10 +246,12 @@ def test_the_bound_along_a_run_is_told_for_past_and_future_steps(client: Client)
     assert again == pytest.approx(floors, abs=2e-5)
 
 
-def test_a_certificate_is_what_certify_says(client: Client) -> None:
+def test_a_certificate_is_what_certify_says(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock._any, "before", clock._any.before + 3600.0)  # as if much had been compiled before
     client.do("certify", problem=TINY, planner={"name": "random"}, seed=3, trials=60, seconds=0.2, run=7)
     while (end := client.hear("certificate"))["phase"] != "end":
         pass
+    assert end["seconds"] > 0.0
     problem = gumdp.zoo.load("m1-entropy", horizon=5)
     expected = gumdp.certify(problem, gumdp.Random(), 60, seed=3, nodes=100)
     assert end["run"] == 7
@@ -387,6 +392,41 @@ def test_side_by_side_is_one_trial_of_each(client: Client) -> None:
         trial = gumdp.run_trial(problem, planner, seed=2, trial=4)
         assert side["cells"] == trial.cells.tolist()
         assert side["costs"][-1] == pytest.approx(trial.value, abs=1e-12)
+
+
+def test_who_cannot_play_a_problem_is_told_and_the_others_go_on(client: Client) -> None:
+    race = {
+        "problem": {"name": "patrol"},
+        "planners": [{"name": "exact", "options": {"limit": 100}}, {"name": "random"}],
+        "seed": 0,
+    }
+    expected = gumdp.evaluate(gumdp.zoo.load("patrol"), gumdp.Random(), trials=5, seed=0).values
+    client.do("side", **race, trial=0)
+    client.hear("sides")
+    refused, played = client.hear("side"), client.hear("side")
+    assert refused["k"] == 0
+    assert "limit allows 100" in refused["sorry"]
+    assert played["value"] == expected[0]
+    client.do("race", **race, trials=5)
+    values: list[float] = []
+    while (message := client.hear("race"))["phase"] != "end":
+        if message["phase"] == "out":
+            assert (message["k"], message["text"]) == (0, refused["sorry"])
+            refused["told"] = True
+        elif message["phase"] == "go":
+            values += message["values"][1]
+    assert refused["told"]
+    assert values + message["values"][1] == expected.tolist()
+    verdict = message["verdict"]
+    assert verdict["leader"] == 1
+    assert verdict["means"] == [None, pytest.approx(expected.mean())]
+    assert verdict["against"] == []
+
+
+def test_a_difference_of_rounding_is_none() -> None:
+    values = np.array([0.39203, 0.39203 + 1.2e-16, 0.5])
+    found = sentence(Decision(0, "left", values, np.zeros(3), np.ones(3, int), 0), ["left", "down", "up"])
+    assert found == "left: just as good as down"
 
 
 def test_results_are_browsed_and_compared(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gumdp import statistics
+from gumdp.errors import GumdpError
 from gumdp.policies.base import Planner
 from gumdp.problem import Problem
 from gumdp.results import Array
@@ -56,24 +57,39 @@ def side_by_side(say: Say, problem: Problem, message: dict[str, Any], stop: Stop
 
     for k in range(len(message["planners"])):
         if not stop[0]:
-            play(k)
+            try:
+                play(k)
+            except GumdpError as error:  # the others go on
+                say({"say": "side", "k": k, "sorry": str(error)})
 
 
 def race(say: Say, problem: Problem, message: dict[str, Any], stop: Stop, out: Path, own: str) -> None:
-    """Many trials of each planner on the same random numbers, stored as they end. ``own``: the problem of a file."""
+    """Many trials of each planner on the same random numbers, stored as they end. ``own``: the problem of a file.
+
+    A planner that can't play the problem is told, and the others go on.
+    """
     began = time.perf_counter()
     runners = [Runner(problem, spec) for spec in message["planners"]]
-    total, values = message["trials"], [np.zeros(0) for _ in runners]
+    total, values, racing = message["trials"], [np.zeros(0) for _ in runners], list(range(len(runners)))
     say({"say": "race", "phase": "begin", "labels": [label(p) for p in message["planners"]], "trials": total})
     with storing(message, out, own) as keep, ThreadPoolExecutor(max(1, os.cpu_count() or 1)) as pool:
         found = keep.found()
         judged = told = 0.0
         fresh: list[list[float]] = [[] for _ in runners]
-        while min(v.size for v in values) < total and not stop[0]:
-            jobs = [pool.submit(r.play, message["seed"], v.size, total, stop, known)
-                    for r, v, known in zip(runners, values, found, strict=True)]  # fmt: skip
-            for k, job in enumerate(jobs):
-                more, seconds = job.result()
+        while min(values[k].size for k in racing) < total and not stop[0]:
+            jobs = [
+                (k, pool.submit(runners[k].play, message["seed"], values[k].size, total, stop, found[k]))
+                for k in racing
+            ]
+            for k, job in jobs:
+                try:
+                    more, seconds = job.result()
+                except GumdpError as error:
+                    racing.remove(k)
+                    if not racing:
+                        raise
+                    say({"say": "race", "phase": "out", "k": k, "text": str(error)})
+                    continue
                 keep.add(k, values[k].size, more, seconds)
                 values[k] = np.concatenate([values[k], more])
                 fresh[k] += more.tolist()
@@ -81,19 +97,19 @@ def race(say: Say, problem: Problem, message: dict[str, Any], stop: Stop, out: P
             if now - told > TOLD:
                 told, verdict = now, None
                 if now - judged > JUDGED:
-                    judged, verdict = now, judge(values, message["planners"])
+                    judged, verdict = now, judge(values, racing)
                 say(
                     {
                         "say": "race",
                         "phase": "go",
                         "values": fresh,
                         "verdict": verdict,
-                        "left": _left(began, values, total),
+                        "left": _left(began, [values[k] for k in racing], total),
                     }
                 )
                 fresh = [[] for _ in runners]
         folder = keep.folder
-    say({"say": "race", "phase": "end", "values": fresh, "verdict": judge(values, message["planners"]), "left": 0.0,
+    say({"say": "race", "phase": "end", "values": fresh, "verdict": judge(values, racing), "left": 0.0,
          "stopped": bool(stop[0]), "folder": str(folder) if folder else None,
          "seconds": time.perf_counter() - began})  # fmt: skip
 
@@ -142,18 +158,22 @@ def values_of(problem: Problem, planner: Planner, seed: int, first: int, count: 
     return values[: cut[0]] if cut.size else values
 
 
-def judge(values: list[Array], planners: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Means with intervals, and how each does against the one that leads."""
-    count = min(v.size for v in values)
+def judge(values: list[Array], racing: list[int]) -> dict[str, Any] | None:
+    """Means with intervals, and how each of those that race does against the one that leads."""
+    count = min(values[k].size for k in racing)
     if count < 2:
         return None
-    means = [float(v.mean()) for v in values]
-    intervals = [statistics.bootstrap(v[:2000], 0.9) if np.ptp(v) > 0.0 else (float(v[0]), float(v[0])) for v in values]
-    leader = int(np.argmin([v[:count].mean() for v in values]))
+    means = [float(v.mean()) if k in racing else None for k, v in enumerate(values)]
+    intervals = [_interval(v) if k in racing else None for k, v in enumerate(values)]
+    leader = min(racing, key=lambda k: float(values[k][:count].mean()))
     against = []
-    for k, v in enumerate(values):
+    for k in racing:
         if k != leader:
-            found = compare(values[leader][:count][:2000], v[:count][:2000])
+            found = compare(values[leader][:count][:2000], values[k][:count][:2000])
             against.append({"k": k, "test": found.test, "p": found.p, "difference": found.difference,
                             "interval": found.interval, "wins": found.wins})  # fmt: skip
     return {"means": means, "intervals": intervals, "leader": leader, "against": against, "trials": count}
+
+
+def _interval(values: Array) -> tuple[float, float]:
+    return statistics.bootstrap(values[:2000], 0.9) if np.ptp(values) > 0.0 else (float(values[0]), float(values[0]))

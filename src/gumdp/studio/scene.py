@@ -15,6 +15,7 @@ from gumdp.zoo.painted import check_world
 MOST_DRAWN = 10_000  # cells
 MOST_NODES = 40  # of a graph
 MOVERS = {MountainCar: "mountaincar", CartPole: "cartpole", Acrobot: "acrobot", Pendulum: "pendulum"}
+UNNAMED = "your problem"
 MARKS = {"start": "S", "goal": "G", "hole": "O"}  # what names of squares tell
 
 
@@ -24,7 +25,7 @@ def scene(problem: Problem, world: str | None = None) -> dict[str, Any]:
     cells = problem.shape[0]
     drawn = cells <= MOST_DRAWN
     return {
-        "title": check_world(world)["name"] if world is not None else problem.name or "",
+        "title": check_world(world)["name"] if world is not None else problem.name or UNNAMED,
         "about": repr(problem).removeprefix("Problem(").removesuffix(")"),
         "cells": cells,
         "actions": action_names(model),

@@ -24,6 +24,7 @@ from gumdp.studio.home import take_home
 from gumdp.studio.opening import make_problem, menu
 from gumdp.studio.prove import certificate, find_bound
 from gumdp.studio.race import race, side_by_side
+from gumdp.studio.scene import UNNAMED
 from gumdp.studio.watch import Watcher
 from gumdp.zoo.painted import canonical, check_world
 
@@ -81,7 +82,7 @@ class Session:
             {
                 "say": "hello",
                 **menu(self.settings.own),
-                "given": self.settings.given.name if self.settings.given is not None else None,
+                "given": (self.settings.given.name or UNNAMED) if self.settings.given is not None else None,
                 "code": self.settings.code,
                 "first": self.settings.first,
                 "results": self.settings.results is not None,

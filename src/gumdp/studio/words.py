@@ -10,6 +10,7 @@ import numpy as np
 from gumdp.results import Decision
 
 ALIKE = 0.05  # standard errors that are not worth a word
+ROUNDING = 1e-12  # of a value
 
 
 def sentence(decision: Decision, names: list[str]) -> str:
@@ -31,7 +32,7 @@ def sentence(decision: Decision, names: list[str]) -> str:
     other = min(others, key=lambda a: values[a])
     gap = float(values[other] - values[decision.action])
     noise = _noise(errors, decision.action, other)
-    if gap == 0.0 or abs(gap) < ALIKE * noise:
+    if abs(gap) <= max(ALIKE * noise, ROUNDING * abs(float(values[other]))):
         return f"{name}: just as good as {names[other]}{after}{proved}"
     if noise == 0.0:
         return f"{name}: {'better' if gap > 0 else 'worse'} than {names[other]} by {abs(gap):.2g}{after}{proved}"

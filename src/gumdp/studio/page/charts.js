@@ -45,7 +45,7 @@ export function lines(pen, series, levels, steps, now, colours) {
     w = pen.width - left - right,
     hh = pen.height - top - bottom;
   const X = (t) => left + ((t + 1) / steps) * w, // after step t, t + 1 steps were made
-    Y = (v) => top + (1 - (Math.min(high, Math.max(low, v)) - low) / (high - low)) * hh;
+    Y = (v) => top + (1 - (v - low) / (high - low)) * hh;
   for (const tick of ticks(low, high)) {
     pen.line(
       [
@@ -59,7 +59,7 @@ export function lines(pen, series, levels, steps, now, colours) {
   for (const tick of ticks(0, steps, 6))
     if (Number.isInteger(tick))
       pen.text(X(tick - 1), pen.height - 7, String(tick), { size: 11, fill: colours.faint, align: "center" });
-  for (const { value, colour, label } of levels) {
+  for (const { value, colour, label } of levels.filter((level) => level.value <= high)) {
     pen.line(
       [
         [left, Y(value)],
@@ -68,7 +68,7 @@ export function lines(pen, series, levels, steps, now, colours) {
       { stroke: colour, width: 1.5, dash: [2, 4] },
     );
     const under = Y(value) + 16 < top + hh; // costs are above a bound
-    pen.text(pen.width - right - 2, Y(value) + (under ? 9 : -8), label, { size: 11, fill: colour, align: "right" });
+    pen.text(left + 4, Y(value) + (under ? 9 : -8), label, { size: 11, fill: colour });
   }
   if (now !== null)
     pen.line(
@@ -85,7 +85,19 @@ export function lines(pen, series, levels, steps, now, colours) {
       else if (path.length) pen.circle(...path[0], width, { fill: colour });
       path = [];
     };
-    values.forEach((v, t) => (v === null || !Number.isFinite(v) ? flush() : path.push([X(t), Y(v)])));
+    let last = null; // what is above the frame is left out, up to where the line comes in
+    const edge = (t, v) => path.push([X(t - 1 + (last - high) / (last - v)), top]);
+    values.forEach((v, t) => {
+      if (v === null || !Number.isFinite(v)) flush();
+      else if (v <= high) {
+        if (last !== null && last > high) edge(t, v);
+        path.push([X(t), Y(v)]);
+      } else if (path.length) {
+        edge(t, v);
+        flush();
+      }
+      last = v !== null && Number.isFinite(v) ? v : null;
+    });
     flush();
   }
 }
@@ -93,7 +105,7 @@ export function lines(pen, series, levels, steps, now, colours) {
 // A certificate: the lower bound, the mean of the trials and its upper limit on one line, each with its name.
 export function proof(pen, { lower, mean, upper, run }, colours) {
   const marks = [
-    { value: lower, name: "no policy is below", colour: colours.good },
+    { value: lower, name: "no policy is below on average", colour: colours.good },
     { value: mean, name: "mean of the trials", colour: colours.accent },
     { value: upper, name: "at most", colour: colours.accent },
     ...(Number.isFinite(run) ? [{ value: run, name: "this run", colour: colours.hand }] : []),

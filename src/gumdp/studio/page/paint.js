@@ -142,7 +142,7 @@ export class Paint {
       this.remember();
       this.brush(...this.cursor);
     } else return;
-    this.$.said.textContent = `row ${this.cursor[0] + 1}, column ${this.cursor[1] + 1}: ${(TOOLS.find(([, tool]) => tool === this.world.map[this.cursor[0]][this.cursor[1]]) || ["floor"])[0]}`;
+    this.$.said.textContent = `row ${this.cursor[0]}, column ${this.cursor[1]}: ${(TOOLS.find(([, tool]) => tool === this.world.map[this.cursor[0]][this.cursor[1]]) || ["floor"])[0]}`;
     event.preventDefault();
     event.stopPropagation();
   }

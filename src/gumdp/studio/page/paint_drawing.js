@@ -48,7 +48,8 @@ export const drawing = {
     ].map(String);
     $.note.textContent = NOTES[kind];
     $.budgetField.hidden = $.penaltyField.hidden = kind !== "budget";
-    [$.budget.value, $.penalty.value] = [world.objective.budget, world.objective.penalty].map(String);
+    if (kind === "budget")
+      [$.budget.value, $.penalty.value] = [world.objective.budget, world.objective.penalty].map((v) => String(v ?? ""));
     $.codeField.hidden = kind !== "function";
     if ($.code.value !== this.code) $.code.value = this.code;
     $.undo.disabled = !this.past.length;

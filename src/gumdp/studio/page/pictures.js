@@ -246,13 +246,31 @@ function graph(pen, scene, frame, colours) {
 
 // --- in words, for those who can't see it ---
 
+function nameOf(scene, cell) {
+  if (scene.names) return scene.names[cell];
+  return scene.grid && !scene.axes
+    ? `row ${Math.floor(cell / scene.grid[1])}, column ${cell % scene.grid[1]}`
+    : `state ${cell}`;
+}
+
+export function cellAt(scene, x, y, width, height) {
+  // the square at a place of the picture, or null
+  if (["graph", "none"].includes(kindOf(scene))) return null;
+  const g = geometry(scene, width, height),
+    column = Math.floor((x - g.left) / g.wide),
+    row = Math.floor((y - g.top) / g.high);
+  if (column < 0 || row < 0 || column >= g.columns || row >= g.rows) return null;
+  const cell = g.plane ? column * g.rows + (g.rows - 1 - row) : row * g.columns + column;
+  return cell < scene.cells ? cell : null;
+}
+
+export function tellCell(scene, mass, cell) {
+  const total = mass.reduce((a, b) => a + b, 0);
+  return `${nameOf(scene, cell)}${total > 0 ? `: ${Number(((100 * mass[cell]) / total).toPrecision(2))} % of the time` : ""}`;
+}
+
 export function describe(scene, frame, t) {
-  const name = (cell) =>
-    scene.names
-      ? scene.names[cell]
-      : scene.grid && !scene.axes
-        ? `row ${Math.floor(cell / scene.grid[1]) + 1}, column ${(cell % scene.grid[1]) + 1}`
-        : `state ${cell}`;
+  const name = (cell) => nameOf(scene, cell);
   const seen = frame.mass.reduce((n, x) => n + (x > 0 ? 1 : 0), 0),
     busiest = frame.mass.reduce((best, x, k) => (x > frame.mass[best] ? k : best), 0),
     total = frame.mass.reduce((a, b) => a + b, 0);

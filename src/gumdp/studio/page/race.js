@@ -8,7 +8,7 @@ const FIRST = ["random", "solver", "mcts-paper", "mcts"]; // chosen at first
 export class Race {
   constructor(app) {
     this.app = app;
-    [this.sides, this.values, this.verdict, this.labels] = [[], [], null, []];
+    [this.sides, this.values, this.verdict, this.labels, this.out] = [[], [], null, [], {}];
     this.at = 0;
     this.build();
     this.restore(app.state.race);
@@ -126,12 +126,14 @@ export class Race {
     $.left = h("span", { class: "note", id: "race-left" });
     $.strips = h("canvas", { class: "wide", role: "img" });
     $.verdict = h("div", { id: "verdict", "aria-live": "polite" });
+    $.key = h("p", { class: "faint" }, "A dot is a trial. The bar is the mean with its 90 % interval.");
     $.raceCard = h(
       "section",
       { class: "card", hidden: true, "aria-label": "Many trials" },
       h("header", {}, h("h2", {}, "Many trials"), $.left, h("span", { class: "grow" }), $.prove, $.stop),
       $.bar,
       $.strips,
+      $.key,
       $.verdict,
     );
     document.getElementById("race").append(
@@ -298,6 +300,7 @@ export class Race {
     if (!planners.length) return this.app.error("Choose at least one planner.");
     this.app.error("");
     [this.racing, this.values, this.verdict, this.folder] = [true, planners.map(() => []), null, null];
+    this.out = {}; // who can't play this problem, and why
     this.$.raceCard.hidden = false;
     this.labels = planners.map((planner) => planner.name);
     this.total = trials;
@@ -317,13 +320,19 @@ export class Race {
     this.$.go.disabled = this.racing;
   }
 
+  done() {
+    // trials that all who can play have played
+    return Math.min(...this.values.filter((_, k) => !this.out[k]).map((values) => values.length));
+  }
+
   hear(message) {
     if (message.phase === "begin")
       [this.labels, this.total, this.values] = [message.labels, message.trials, message.labels.map(() => [])];
+    else if (message.phase === "out") this.out[message.k] = message.text;
     else {
       message.values.forEach((more, k) => this.values[k].push(...more));
       if (message.verdict) this.verdict = message.verdict;
-      const done = Math.min(...this.values.map((v) => v.length));
+      const done = this.done();
       this.$.left.textContent =
         message.phase === "end"
           ? `${done} trials of each${message.stopped ? ", stopped" : ""}, ${number(message.seconds, 2)} s`

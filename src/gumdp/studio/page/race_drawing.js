@@ -22,11 +22,17 @@ export const drawing = {
   },
 
   drawSides(colours) {
-    const best = Math.min(...this.sides.filter(Boolean).map((side) => side.value)),
+    const best = Math.min(...this.sides.filter((side) => side && !side.sorry).map((side) => side.value)),
       over = this.at >= this.scene.steps;
     [...this.$.sides.children].forEach((figure, k) => {
       const side = this.sides[k];
       if (!side) return;
+      if (side.sorry) {
+        figure.value.textContent = "can't play this";
+        figure.canvas.hidden = true;
+        if (figure.children.length === 2) figure.append(h("p", { class: "note" }, side.sorry));
+        return;
+      }
       const at = Math.min(this.at, side.cells.length - 1),
         mass = new Float64Array(this.scene.cells);
       for (let t = 0; t < Math.min(this.at, side.cells.length); t++)
@@ -53,7 +59,7 @@ export const drawing = {
     const series = this.sides
       .map(
         (side, k) =>
-          side && { values: side.costs.slice(0, this.at), colour: colours.series[k], label: this.sideLabels[k] },
+          side && !side.sorry && { values: side.costs.slice(0, this.at), colour: colours.series[k], label: this.sideLabels[k] },
       )
       .filter(Boolean);
     lines(new CanvasPen(this.$.costs), series, this.levels(), this.scene.steps, null, colours);
@@ -76,14 +82,16 @@ export const drawing = {
 
   drawRace(colours) {
     const v = this.verdict,
-      rows = this.values.map((values, k) => ({
+      rows = this.values
+        .map((values, k) => ({
         label: this.labels[k],
         values: values.length > 1500 ? values.slice(0, 1500) : values,
         mean: v ? v.means[k] : values.length ? values.reduce((a, b) => a + b, 0) / values.length : null,
         interval: v ? v.intervals[k] : null,
         colour: colours.series[k % colours.series.length],
-      }));
-    this.$.bar.value = Math.min(...this.values.map((values) => values.length)) / this.total || 0;
+      }))
+        .filter((_, k) => !this.out[k]);
+    this.$.bar.value = this.done() / this.total || 0;
     this.$.strips.style.aspectRatio = "auto";
     this.$.strips.style.height = `${rows.length * 64 + 34}px`;
     this.$.prove.hidden = Boolean(this.bound);
@@ -97,7 +105,10 @@ export const drawing = {
         )
         .join(". "),
     );
-    this.$.verdict.replaceChildren(...(v ? this.said(v) : []));
+    const sorry = Object.entries(this.out).map(([k, text]) =>
+      h("p", { class: "note" }, h("b", {}, this.labels[k]), ` can't play this problem: ${text}`),
+    );
+    this.$.verdict.replaceChildren(...(v ? this.said(v) : []), ...sorry);
   },
 
   said(v) {
@@ -132,7 +143,7 @@ export const drawing = {
           h(
             "p",
             {},
-            `${name(0)}: mean ${number(v.means[0])}, 90 % interval [${number(v.intervals[0][0])}, ${number(v.intervals[0][1])}]`,
+            `${name(v.leader)}: mean ${number(v.means[v.leader])}, 90 % interval [${number(v.intervals[v.leader][0])}, ${number(v.intervals[v.leader][1])}]`,
           ),
           stored,
         ].filter(Boolean);

@@ -6,10 +6,10 @@ import { strips } from "./charts.js";
 const COLUMNS = [
   ["problem_label", "problem"],
   ["planner_label", "planner"],
-  ["seed", "seed"],
-  ["trials", "trials"],
   ["mean", "mean cost"],
   ["ci90", "90 % interval"],
+  ["trials", "trials"],
+  ["seed", "seed"],
   ["each", "s per trial"],
   ["failures", "failed"],
 ];
@@ -53,9 +53,9 @@ export class Results {
           $.store,
           $.filter,
           $.compare,
-          h("button", { type: "button", class: "plain", onclick: () => this.shown() }, "Look again"),
+          h("button", { type: "button", class: "plain", onclick: () => this.shown() }, "Refresh"),
         ),
-        h("div", { class: "column" }, h("section", { class: "card" }, h("div", { class: "scroll" }, $.table)), $.card),
+        h("div", { class: "column" }, ($.tableCard = h("section", { class: "card" }, h("div", { class: "scroll" }, $.table))), $.card),
       );
     app.link.on("stores", (message) => this.stores(message));
     app.link.on("arms", ({ arms }) => {
@@ -138,6 +138,7 @@ export class Results {
         rows.map((arm) => this.row(arm)),
       ),
     );
+    this.$.tableCard.hidden = !this.arms.length;
     this.$.compare.disabled = this.picked.length !== 2;
     document.documentElement.dataset.arms = String(rows.length);
     this.app.save();
@@ -172,10 +173,10 @@ export class Results {
       h("td", {}, box),
       h("td", { class: "left name", title: arm.problem_label }, short(arm.problem_label, 44)),
       h("td", { class: "left name", title: arm.planner_label }, short(arm.planner_label, 44)),
-      h("td", { class: PHONE.seed }, String(arm.seed)),
-      h("td", {}, String(arm.trials)),
       h("td", {}, number(arm.mean)),
       h("td", {}, `[${number(arm.ci90[0])}, ${number(arm.ci90[1])}]`),
+      h("td", {}, String(arm.trials)),
+      h("td", { class: PHONE.seed }, String(arm.seed)),
       h("td", { class: PHONE.each }, number(arm.each, 2)),
       h("td", {}, arm.failures ? String(arm.failures) : "–"),
       h("td", {}, look),

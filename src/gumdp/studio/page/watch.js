@@ -74,6 +74,7 @@ export class Watch {
     );
     app.link.on("side", (side) => {
       if (app.sideFor === "watch") {
+        if (side.sorry) return app.error(side.sorry);
         this.rival = side;
         this.later();
       }

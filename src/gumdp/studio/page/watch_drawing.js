@@ -1,7 +1,7 @@
 // What the view of a run draws: the map, the decision, the tree, the curves.
 import { h, setIcon, number, count, seconds } from "./dom.js";
 import { CanvasPen, theme, shade } from "./pen.js";
-import { draw, describe } from "./pictures.js";
+import { draw, describe, cellAt, tellCell } from "./pictures.js";
 import { drawMover } from "./movers.js";
 import { lines, proof, tree } from "./charts.js";
 
@@ -77,6 +77,13 @@ export const drawing = {
     this.curves(colours);
   },
 
+  pointAt({ offsetX, offsetY }) {
+    // what is under the pointer, as the picture's title
+    const { picture } = this.$,
+      cell = this.scene ? cellAt(this.scene, offsetX, offsetY, picture.clientWidth, picture.clientHeight) : null;
+    picture.title = cell === null ? "" : tellCell(this.scene, this.frame().mass, cell);
+  },
+
   transport() {
     const $ = this.$,
       live = this.at >= this.steps.length;
@@ -126,7 +133,7 @@ export const drawing = {
         mine = this.end.value,
         theirs = this.rival ? this.rival.value : null;
       banner.className = "banner over";
-      const parts = Object.entries(this.end.parts || {}).filter(([name]) => name !== "constant"),
+      const parts = Object.entries(this.end.parts || {}),
         gap = theirs === null ? 0 : mine - theirs;
       banner.replaceChildren(
         h(
@@ -135,8 +142,8 @@ export const drawing = {
           h(
             "span",
             {},
-            theirs === null ? "The run cost " : "You ",
-            h("b", { class: theirs === null ? "" : "you", id: "final" }, number(mine, 6)),
+            theirs !== null ? "You " : this.scene.maximised ? "The run is worth " : "The run cost ",
+            h("b", { class: theirs === null ? "" : "you", id: "final" }, number(this.scene.maximised && theirs === null ? -mine : mine, 6)),
           ),
           theirs === null ? null : h("span", {}, "the planner ", h("b", {}, number(theirs, 6))),
           theirs === null
@@ -156,10 +163,10 @@ export const drawing = {
           { class: "note" },
           [
             hands ? `${hands} ${hands === 1 ? "step was" : "steps were"} taken by hand${this.handPrice()}. ` : "",
-            parts.length > 1
+            parts.filter(([name]) => name !== "constant").length > 1
               ? parts.map(([name, value]) => `${name}: ${number(value)}`).join(" · ")
               : this.scene.maximised
-                ? "It is maximised: the cost is minus its value, and lower is better."
+                ? "Higher is better. The cost, here and in the charts, is minus this: lower is better."
                 : "Lower is better.",
           ].join(""),
         ),
@@ -226,7 +233,7 @@ export const drawing = {
     $.when.textContent = found ? `step ${t + 1}` : "";
     $.effort.textContent =
       found && found.iterations
-        ? `${count(found.iterations)} iterations · ${count(found.nodes)} nodes · depth ${found.depth}`
+        ? `${count(found.iterations)} ${found.iterations === 1 ? "iteration" : "iterations"} · ${count(found.nodes)} ${found.nodes === 1 ? "node" : "nodes"} · depth ${found.depth}`
         : "";
     const why = found ? (blind ? "What would you do?" : found.why) : "Press play, and watch it think.";
     const [name, ...rest] = why.split(": ");
@@ -247,7 +254,7 @@ export const drawing = {
         if (v !== null && errors[a]) spread.push(v - errors[a], v + errors[a]);
       });
     let [low, high] = [Math.min(...spread), Math.max(...spread)];
-    if (!(high > low)) [low, high] = [low - 1, high + 1];
+    if (!(high - low > 1e-12 * Math.abs(high))) [low, high] = [low - 1, high + 1];
     const X = (v) => 4 + 92 * Math.min(1, Math.max(0, (v - low) / (high - low))),
       allowed = this.at < this.steps.length ? null : this.place && this.place.allowed;
     [...$.actions.children].forEach((row, a) => {

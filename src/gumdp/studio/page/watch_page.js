@@ -48,7 +48,7 @@ export const parts = {
       field("Trial", $.trial),
       h("button", { type: "button", class: "plain", id: "home", onclick: () => takeHome(this.app) }, "Take it home…"),
     );
-    $.picture = h("canvas", { class: "picture", role: "img" });
+    $.picture = h("canvas", { class: "picture", role: "img", onpointermove: (event) => this.pointAt(event) });
     $.mover = h("canvas", { class: "picture", role: "img", hidden: true });
     $.words = h("p", { class: "sr", "aria-live": "off" });
     $.layer = h("select", { "aria-label": "What the shades show", hidden: true, onchange: () => this.redraw() });
@@ -111,6 +111,7 @@ export const parts = {
         "header",
         {},
         h("h2", {}, "Where the time goes"),
+        ($.kind = h("span", { class: "faint", hidden: true }, "a square is a state")),
         h("span", { class: "grow" }),
         $.layer,
         h("span", { class: "ramp" }, "little", $.ramp, "much"),
@@ -189,6 +190,7 @@ export const parts = {
     $.prove = button("prove", () => this.findBound(), "Lower bound");
     $.certify = button("certify", () => this.certify(), "Certify");
     $.stopProof = button("proof-stop", () => this.stopProof(), "Stop");
+    $.stopProof.hidden = true;
     $.certifyTrials = h("input", { type: "number", min: "2", max: "10000", value: "100", id: "certify-trials" });
     $.proofSeconds = h("input", { type: "number", min: "1", max: "60", value: "20", id: "proof-seconds" });
     $.proof = h("canvas", { class: "proof", role: "img", hidden: true });
@@ -244,6 +246,7 @@ export const parts = {
     const simple = scene.mover && kindOf(scene) === "matrix" && scene.cells <= 30; // the machine's own picture shows the places too
     this.$.mover.hidden = !scene.mover;
     this.$.picture.hidden = Boolean(simple);
+    this.$.kind.hidden = simple || kindOf(scene) !== "matrix";
     this.pictures.className = scene.mover && !simple ? "two" : "";
     this.$.layer.replaceChildren(
       h("option", { value: "" }, "time spent"),
