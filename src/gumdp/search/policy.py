@@ -21,11 +21,12 @@ from gumdp.policies.base import Policy, not_finite
 from gumdp.policies.play import NOT_A_NUMBER, setup_of
 from gumdp.policies.saving import arrays_in, put
 from gumdp.problem import Problem
-from gumdp.results import Array, Decision
+from gumdp.results import Decision
 from gumdp.search.backup import Means
 from gumdp.search.budget import Budget
 from gumdp.search.choose import Best, recommend_once
 from gumdp.search.control_variate_kernels import NoControlVariate
+from gumdp.search.evidence import evidence_of, root_of
 from gumdp.search.incumbent import carry_once, share_plans
 from gumdp.search.leaf import Rollout
 from gumdp.search.loop import PORTIONS, Search, is_settled_once, search
@@ -360,29 +361,20 @@ class SearchPolicy(Policy):
 
     def _report(self, done: int, seconds: float) -> Decision:
         """The decision, with the evidence of all trees together, or of one that is sure of all there is."""
-        actions = self.problem.shape[1]
         everyone = [searcher.tree for searcher in self._searchers]
-        sure = [searcher for searcher in self._searchers if searcher.tree.closed[0]]
-        trees = [sure[0].tree] if sure else everyone
-        visits = sum(tree.visits[:actions].astype(np.int64) for tree in trees)
-        with np.errstate(invalid="ignore"):
-            values = sum(tree.visits[:actions] * tree.mean[:actions] for tree in trees) / visits
-        closed = np.any([tree.shut[:actions] != 0 for tree in trees], axis=0)
-        for tree in trees:
-            exact = tree.shut[:actions] != 0
-            values[exact] = tree.mean[:actions][exact]
-        rules = self._searchers[0].rules
-        summary = trees[0] if len(trees) == 1 else summed_up(trees[0], visits, values, closed)
-        action = int(recommend_once(rules, summary))
+        sure = [tree for tree in everyone if tree.closed[0]]
+        trees = sure[:1] or everyone
+        found, rules = evidence_of(trees), self._searchers[0].rules
+        action = int(recommend_once(rules, root_of(trees, found)))
         best = float(rules.incumbent.value_of(action))
         if sure and rules.incumbent.holds():
-            best = min(best, float(values[action]))
+            best = min(best, float(found.values[action]))
         return Decision(
             action=action,
             name=self.problem.model.action_name(action),
-            values=values,
-            errors=np.where(closed, 0.0, standard_errors(trees)),
-            visits=visits,
+            values=found.values,
+            errors=found.errors,
+            visits=found.visits,
             iterations=done,
             depth=max(int(tree.size[1]) for tree in trees),
             nodes=sum(int(tree.size[0]) for tree in everyone),
@@ -392,24 +384,3 @@ class SearchPolicy(Policy):
             setup=str(self.setup),
             tree=SearchTree.read(trees[0], self.cell) if self.planner.keep_tree else None,
         )
-
-
-def summed_up(tree: Tree, visits: Any, values: Array, closed: NDArray[np.bool_]) -> Tree:
-    """A root with the evidence of several trees, the first of which is ``tree``."""
-    summary = new_tree(1, visits.size, 1)
-    summary.visits[:], summary.mean[:] = visits, np.nan_to_num(values)
-    summary.shut[:] = closed
-    summary.seen[:] = tree.seen
-    return summary
-
-
-def standard_errors(trees: list[Tree]) -> Array:
-    """The standard errors of the root's means, from the returns of this decision's own iterations."""
-    n = sum(tree.fresh for tree in trees)
-    shift = trees[0].seen[1]
-    moved = [tree.seen[1] - shift for tree in trees]  # bring all sums to the same shift
-    first = sum(tree.sums + tree.fresh * m for tree, m in zip(trees, moved, strict=True))
-    second = sum(tree.squares + 2.0 * m * tree.sums + tree.fresh * m * m for tree, m in zip(trees, moved, strict=True))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        variance = np.maximum(0.0, second / n - (first / n) ** 2) * n / (n - 1)
-        return np.where(n > 1, np.sqrt(variance / n), np.nan)

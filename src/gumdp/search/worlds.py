@@ -20,9 +20,10 @@ from gumdp.problem import Problem
 from gumdp.results import Array, Decision
 from gumdp.search.budget import Budget
 from gumdp.search.choose import recommend_once
+from gumdp.search.evidence import standard_errors
 from gumdp.search.outcome import spread
 from gumdp.search.planner import MCTS
-from gumdp.search.policy import Searcher, standard_errors
+from gumdp.search.policy import Searcher
 
 WORLDS = 5
 
