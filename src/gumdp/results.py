@@ -161,9 +161,9 @@ class Measure:
         return statistics.quantile(self.values, q)
 
     def probability(self, limit: float, level: float = 0.9) -> Probability:
-        """How probable it is that a trial keeps the limit: value ≤ ``limit``."""
+        """How probable it is that a trial keeps the limit: value ≤ ``limit``, but for rounding."""
         bound = check_float("limit", limit)
-        kept = int((self.values <= bound).sum())
+        kept = int((self.values <= statistics.allowed(bound)).sum())
         interval = statistics.clopper_pearson(kept, self.values.size, level)
         return Probability(f"{self.name} ≤ {bound:g}", kept / self.values.size, interval, float(level))
 
