@@ -137,6 +137,14 @@ def test_every_tangent_is_below_its_objective_and_touches_it(kind) -> None:
         assert touches == pytest.approx(objective.value(at.reshape(shape)), abs=1e-6)
 
 
+def test_a_share_that_rounding_made_negative_is_none() -> None:
+    """Mixtures of occupancies can end a hair below 0, where a root or a logarithm is not defined."""
+    roots = gumdp.Function(lambda d: -np.sqrt(d).sum(), gradient=lambda d: -0.5 / np.sqrt(d), convex=True)
+    target = gumdp.cvar(gumdp.KLImitation([[0.5, 0.5]]), 0.5, threshold=0.1)
+    for objective in (roots, target):
+        assert python_tangent(objective, (1, 2)).value(np.array([1.0, -1e-18])) == objective.value(np.array([[1.0, 0]]))
+
+
 # --- the tree ---
 
 

@@ -58,6 +58,15 @@ def test_constant_sides_are_no_trouble(a: float, p: float) -> None:
     assert result.interval == (a - 2.0, a - 2.0)
 
 
+def test_values_that_differ_by_rounding_are_ties_for_independent_trials_too() -> None:
+    result = compare([0.1 + 0.2, 0.5, 0.7], [0.3, 0.5, 0.6 + 0.1])
+    assert result.wins == 0.5
+    assert result.improvement == 0.5
+    one, two = np.array([0.3, 0.5, 0.9]), np.array([0.4, 0.5, 0.5])
+    lower = np.mean([(a < b) + 0.5 * (a == b) for a in one for b in two])
+    assert compare(one, two).improvement == pytest.approx(lower, abs=1e-12)
+
+
 def test_one_trial_is_no_evidence() -> None:
     assert compare([1.0], [2.0]).p_better == 0.5
 

@@ -120,6 +120,22 @@ def test_the_chance_of_breaking_a_limit_is_a_probability_with_its_interval():
     assert risk.interval[0] < gumdp.exact_value(problem, gumdp.Random()) < risk.interval[1]
 
 
+def test_a_limit_that_is_met_exactly_is_kept_whatever_rounding_makes_of_the_sum():
+    """Three of ten steps are 0.1 + 0.1 + 0.1 = 0.30000000000000004 of the time."""
+
+    def problem(limit):
+        late = gumdp.Chance(gumdp.Linear([[1.0, 0.0]]), limit)
+        return gumdp.Problem(gumdp.Tabular([[[1.0], [1.0]]]), late, 1.0, 10)
+
+    three = np.zeros((10, 1, 2))
+    three[:3, :, 0] = three[3:, :, 1] = 1.0
+    result = gumdp.evaluate(problem(0.3), gumdp.Markov(three), trials=3, measures={"late": lambda d: d[0, 0]})
+    assert result.values.tolist() == [0.0] * 3
+    assert gumdp.evaluate(problem(0.2999), gumdp.Markov(three), trials=3).values.tolist() == [1.0] * 3
+    late = result.measures["late"]
+    assert (late.probability(0.3).value, late.probability(0.2999).value) == (1.0, 0.0)
+
+
 @pytest.mark.parametrize(
     "make, words",
     [

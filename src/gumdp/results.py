@@ -27,14 +27,14 @@ class Decision:
         action: the number of the action that was chosen.
         name: its name, if the model has names.
         values: the estimated cost of the trial after each action; NaN where one was never tried.
-        errors: standard errors of those values; 0 where they are exact.
+        errors: standard errors of those values; 0 where they are exact, and where all returns so far were the same.
         visits: how often the search tried each action.
         iterations: simulated trajectories for this decision.
         depth: depth of the search tree, in decisions.
         nodes: nodes of the search tree.
         seconds: how long the decision took.
         proved: whether the action is the best there is, beyond doubt, and its value exact. Values of other
-            actions are exact where their error is 0.
+            actions may be estimates.
         setup: how the search was set up, and on what evidence.
         plan: in deterministic problems: the value of the best complete trajectory found.
         tree: the search tree, with ``MCTS(keep_tree=True)``.
@@ -161,9 +161,9 @@ class Measure:
         return statistics.quantile(self.values, q)
 
     def probability(self, limit: float, level: float = 0.9) -> Probability:
-        """How probable it is that a trial keeps the limit: value ≤ ``limit``."""
+        """How probable it is that a trial keeps the limit: value ≤ ``limit``, but for rounding."""
         bound = check_float("limit", limit)
-        kept = int((self.values <= bound).sum())
+        kept = int((self.values <= statistics.allowed(bound)).sum())
         interval = statistics.clopper_pearson(kept, self.values.size, level)
         return Probability(f"{self.name} ≤ {bound:g}", kept / self.values.size, interval, float(level))
 

@@ -13,6 +13,16 @@ from gumdp.errors import GumdpError, array_of_numbers, check_float, check_int, d
 
 Array = NDArray[np.float64]
 RESAMPLES = 25_000
+ROUNDING = 1e-12  # how far off sums of many numbers can be, relative to them
+
+
+def allowed(limit: float) -> float:
+    """The largest number that counts as no more than ``limit``: sums are off by a few units in the last place.
+
+    >>> 0.1 + 0.1 + 0.1 <= 0.3, 0.1 + 0.1 + 0.1 <= allowed(0.3)
+    (False, True)
+    """
+    return limit + ROUNDING * max(1.0, abs(limit))
 
 
 def bootstrap(values: ArrayLike, level: float = 0.9, method: str = "percentile") -> tuple[float, float]:

@@ -22,6 +22,7 @@ import gumdp
 from gumdp.errors import GumdpError, check_float, failures_of, show, unknown
 from gumdp.experiments.plan.source import file_of, is_own
 from gumdp.run import registry
+from gumdp.statistics import allowed
 from gumdp.zoo.registry import Entry, find
 
 FILE = re.compile(r"(?s)(?P<path>.+\.py)(?::(?P<name>[^:/\\]*))?")
@@ -150,7 +151,7 @@ class Measures:
     def _verdict(self, name: str, value: float) -> str:
         if name not in self.limits:
             return ""
-        return f", {'within' if value <= self.limits[name] else 'above'} the limit {self.limits[name]:g}"
+        return f", {'within' if value <= allowed(self.limits[name]) else 'above'} the limit {self.limits[name]:g}"
 
     def over(self, result: gumdp.Evaluation) -> dict[str, Any]:
         """Each measure over many trials, for machines."""

@@ -12,6 +12,7 @@ from gumdp.jit.record import record
 from gumdp.objectives.base import Array, Objective, Shape
 from gumdp.objectives.compose import Wrapper
 from gumdp.objectives.record import ObjectiveRecord, Wrapping
+from gumdp.statistics import allowed
 
 
 class CVaR(Wrapper):
@@ -81,6 +82,9 @@ def cvar(objective: Objective | Callable[[Array], float], level: float, threshol
 class Chance(Wrapper):
     """1 where f(d) exceeds ``limit``, else 0: its mean is the probability of breaking the limit.
 
+    Sums of floating-point numbers are off by a few units in the last place, so f(d) counts as exceeding the limit only
+    from limit + 1e-12·max(1, |limit|) on.
+
     It jumps: no gradient, no Lipschitz constant, not convex. Greedy rules follow what f itself costs.
 
     >>> import numpy as np, gumdp
@@ -101,13 +105,13 @@ class Chance(Wrapper):
         return False
 
     def value(self, d: Array) -> float:
-        return 1.0 if self.inner.value(d) > self.limit else 0.0
+        return 1.0 if self.inner.value(d) > allowed(self.limit) else 0.0
 
     def bounds(self, shape: Shape) -> tuple[float, float]:
         return 0.0, 1.0
 
     def record(self, shape: Shape) -> Any:
-        return BreakRecord(self.inner.record(shape), self.limit)
+        return BreakRecord(self.inner.record(shape), allowed(self.limit))
 
 
 @record

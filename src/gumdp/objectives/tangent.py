@@ -135,13 +135,13 @@ def python_tangent(objective: Objective, shape: Shape) -> PythonTangent:
 
 
 class Worth:
-    """f of a flat occupancy."""
+    """f of a flat occupancy. Shares that solvers' rounding has made negative are 0: below, f need not be defined."""
 
     def __init__(self, objective: Objective, shape: Shape) -> None:
         self.objective, self.shape = objective, shape
 
     def __call__(self, d: Array) -> float:
-        return self.objective.value(d.reshape(self.shape))
+        return self.objective.value(np.maximum(d, 0.0).reshape(self.shape))
 
 
 class Slope:

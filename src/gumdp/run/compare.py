@@ -117,7 +117,7 @@ def compare(a: Any, b: Any, level: float = 0.9) -> Comparison:
         level=level,
         effect=mean / spread if spread > 0.0 else float(np.sign(mean)) * np.inf if mean else 0.0,
         wins=float(np.mean((d < 0.0) + 0.5 * (d == 0.0))),
-        improvement=1.0 - float(stats.mannwhitneyu(x, y, method="asymptotic").statistic) / x.size**2,
+        improvement=1.0 - float(stats.mannwhitneyu(*_places(x, y), method="asymptotic").statistic) / x.size**2,
         p_better=_t_test(d, "less"),
         p_worse=_t_test(d, "greater"),
         trials=d.size,
@@ -147,10 +147,21 @@ def _paired(a: Any, b: Any) -> tuple[Array, Array]:
 
 def _differences(x: Array, y: Array) -> Array:
     """x - y, with exact zeros for ties and no spread where there is none but that of rounding."""
-    d = x - y
-    least = ROUNDING * max(float(np.abs(x).max()), float(np.abs(y).max())) + 1e-15
+    d, least = x - y, _rounding(x, y)
     d[np.abs(d) <= least] = 0.0
     return np.full_like(d, np.median(d)) if np.ptp(d) <= least else d
+
+
+def _rounding(x: Array, y: Array) -> float:
+    """How far apart values are, at most, that differ by rounding alone."""
+    return ROUNDING * max(float(np.abs(x).max()), float(np.abs(y).max())) + 1e-15
+
+
+def _places(x: Array, y: Array) -> tuple[Array, Array]:
+    """The places of all values in their common order, those that differ by rounding alone sharing one."""
+    values, where = np.unique(np.concatenate([x, y]), return_inverse=True)
+    places = np.append(0.0, np.cumsum(np.diff(values) > _rounding(x, y)))[where]
+    return places[: x.size], places[x.size :]
 
 
 def _t_test(d: Array, alternative: str) -> float:
