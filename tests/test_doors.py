@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,9 @@ from gumdp.run import registry
 
 M1 = gumdp.zoo.load("m1-entropy", horizon=6)
 SWAP = gumdp.Tabular([[[0.0, 1.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 0.0]]], available=[[True, True], [True, False]])
+
+
+SHARED = itertools.count()  # of all policies
 
 
 class Own(gumdp.Planner):
@@ -23,6 +28,10 @@ class Own(gumdp.Planner):
         return "Own()"
 
     def bind(self, problem, dice):
+        if self.fault == "unbound":
+            return None
+        if self.fault == "unbegun":
+            return OwnPolicy.__new__(OwnPolicy)
         return OwnPolicy(problem, dice, self.fault)
 
 
@@ -40,6 +49,12 @@ class OwnPolicy(gumdp.Policy):
             action = free[int(np.random.default_rng().integers(len(free)))]
         if self.fault == "mask":
             action = self.t % 2
+        if self.fault == "shared":
+            action = free[next(SHARED) % len(free)]
+        if self.fault == "raises":
+            raise ZeroDivisionError("by nothing")
+        if self.fault == "leaves":
+            raise SystemExit(3)
         return action if self.fault == "type" else Decision(action)
 
 
@@ -55,7 +70,17 @@ def test_a_sound_planner_passes():
 
 
 @pytest.mark.parametrize(
-    ("fault", "said"), [("dice", "other actions for the same seed"), ("mask", "not available"), ("type", "Decision")]
+    ("fault", "said"),
+    [
+        ("dice", "other actions for the same seed"),
+        ("mask", "not available"),
+        ("type", "Decision"),
+        ("shared", "when several trials are under way"),
+        ("raises", r"decide\(\) of OwnPolicy fails with ZeroDivisionError: by nothing"),
+        ("leaves", r"decide\(\) of OwnPolicy fails with SystemExit: 3"),
+        ("unbound", r"bind\(\) of Own must return a Policy.*not None"),
+        ("unbegun", r"bind\(\) of Own must return a Policy, begun by Policy.__init__"),
+    ],
 )
 def test_an_unsound_planner_is_told_what_is_wrong(fault, said):
     problem = gumdp.Problem(SWAP, gumdp.Entropy(), 0.9, 12)

@@ -406,6 +406,10 @@ def test_results_are_listed_filtered_and_exported(call, tmp_path: Path) -> None:
     assert [r["mean"] for r in rows if r["planner"] == "random" and r["seed"] == 3] == [values.mean()]
     code, _, err = call("results", tmp_path / "out", "--csv", tmp_path / "all.csv")
     assert "84 trials written" in err
+    code, _, err = call(
+        "results", tmp_path / "out", "--planner", "random", "--seed", "3", "--csv", tmp_path / "some.csv"
+    )
+    assert "14 trials written" in err
     assert call("results", tmp_path)[0] == 2
 
 

@@ -77,6 +77,8 @@ def test_versions_are_never_mixed(tmp_path: Path, monkeypatch) -> None:
         store.add(ARM, outcomes(0))
         assert [(c.version, c.trials) for c in store.arms()][1] == ("9.9.9+other", 1)
         assert store.versions()[0] == "9.9.9+other"
+        assert to_csv(store, tmp_path / "new.csv", store.chosen()) == 1
+        assert to_csv(store, tmp_path / "all.csv", store.chosen(old=True)) == sum(c.trials for c in store.arms())
 
 
 def test_details_come_back_with_shape_and_type(tmp_path: Path) -> None:

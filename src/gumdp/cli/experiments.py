@@ -181,8 +181,10 @@ def _print_results(folder: Path, **chosen: Any) -> None:
 @click.option("--problem", default=None, help="Only arms whose problem has this in its name.")
 @click.option("--planner", default=None, help="Only arms whose planner has this in its name.")
 @click.option("--seed", type=int, default=None, help="Only arms of this seed.")
-@click.option("--all-versions", "old", is_flag=True, help="Cells of other versions of gumdp too.")
-@click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="Write every trial to this file.")
+@click.option("--all-versions", "old", is_flag=True, help="Arms of other versions of the code too.")
+@click.option(
+    "--csv", "csv_file", type=click.Path(path_type=Path), help="Write every trial of these arms to this file."
+)
 @click.option("--parquet", "parquet_file", type=click.Path(path_type=Path), help="The same as Parquet (extra).")
 @json_option()
 def results(folder: Path, csv_file: Path | None, parquet_file: Path | None, as_json: bool, **chosen: Any) -> None:
@@ -200,7 +202,7 @@ def results(folder: Path, csv_file: Path | None, parquet_file: Path | None, as_j
     with Store.read(folder) as store:
         for path, write in ((csv_file, to_csv), (parquet_file, to_parquet)):
             if path is not None:
-                count = write(store, path)
+                count = write(store, path, store.chosen(**chosen))
                 say(f"{count} trials written to {path}")
         runs = store.runs()
     if as_json:

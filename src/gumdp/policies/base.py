@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from gumdp.counts.hashed import BoundCells
 from gumdp.counts.running import commit, commit_amounts, commit_step, refresh, worth
-from gumdp.errors import GumdpError, array_of_numbers, check_int, check_type, describe, show
+from gumdp.errors import GumdpError, array_of_numbers, check_int, check_type, describe, failures_of, show
 from gumdp.jit.callback import reraise
 from gumdp.models.belief import Belief
 from gumdp.models.belief_kernels import restore_once
@@ -74,7 +75,9 @@ class Policy(ABC):
         self._settle_pending(s)
         self.cell = self._cell_of(s)
         try:
-            decision = self._checked(self.decide(s), s)
+            with _sentences(self, "decide"):
+                made = self.decide(s)
+            decision = self._checked(made, s)
             reraise()
             if self.stop[0]:
                 raise KeyboardInterrupt
@@ -365,7 +368,7 @@ class Planner(ABC):
         True
         """
         check_type("problem", problem, Problem)
-        policy = self.bind(problem, streams(seed)[0, 1])
+        policy = bound(self, problem, streams(seed)[0, 1])
         policy._title = repr(self)
         if occupancy is not None:
             policy.go_on(occupancy, t)
@@ -384,3 +387,21 @@ class Planner(ABC):
     def explain(self, problem: Problem) -> str:
         """How the planner sets itself up for ``problem``, and on what evidence; empty if there is nothing to decide."""
         return ""
+
+
+def bound(planner: Planner, problem: Problem, dice: Any) -> Policy:
+    """The policy that ``bind`` makes, checked: the planner may be somebody's own."""
+    with _sentences(planner, "bind"):
+        made = planner.bind(problem, dice)
+    if not isinstance(made, Policy) or not hasattr(made, "stop"):
+        name = type(planner).__name__
+        raise GumdpError(
+            f"bind() of {name} must return a Policy, begun by Policy.__init__(problem, dice), not {show(made)}."
+        )
+    return made
+
+
+def _sentences(thing: Any, method: str) -> contextlib.AbstractContextManager[None]:
+    """What somebody's own planner raises becomes a ``GumdpError``; an error of ours stays what it is."""
+    ours = type(thing).__module__.partition(".")[0] == "gumdp"
+    return contextlib.nullcontext() if ours else failures_of(f"{method}() of {type(thing).__name__}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,9 @@ SLACK = 1e-9  # what rounding may do, relative to the size of a value
 def check_planner(planner: Planner, problem: Problem, *, trials: int = 3, seed: int = 0) -> CheckReport:
     """Return a printable report if a planner does what experiments rely on; raise ``GumdpError`` if it doesn't.
 
-    On a few trials of ``problem``: the same seed gives the same actions. Only available actions are taken, and states
-    that it is shown stay as they are. The running occupancy and the trial's value are those of what it did. The
-    planner can be sent to a worker process and decides there as it does here.
+    On a few trials of ``problem``: the same seed gives the same actions, also while other trials are under way. Only
+    available actions are taken, and states that it is shown stay as they are. The running occupancy and the trial's
+    value are those of what it did. The planner can be sent to a worker process and decides there as it does here.
 
     >>> import gumdp
     >>> print(check_planner(gumdp.Greedy(), gumdp.zoo.load("m1-entropy", horizon=10)))
@@ -39,6 +40,12 @@ def check_planner(planner: Planner, problem: Problem, *, trials: int = 3, seed: 
         raise GumdpError(
             f"check_planner: {show(planner)} takes other actions for the same seed; all chance must come from the seed "
             "that start() is given."
+        )
+    in_turn = zip(*(walk(planner, problem, each) for each in seeds), strict=True)  # a step of each, and so on
+    if [list(line) for line in zip(*in_turn, strict=True)] != plays:
+        raise GumdpError(
+            f"check_planner: {show(planner)} takes other actions when several trials are under way, as on several "
+            "threads; what a trial remembers must be in its policy, not in the planner and not in a global variable."
         )
     try:
         copy = pickle.loads(pickle.dumps(planner))
@@ -61,9 +68,14 @@ def check_planner(planner: Planner, problem: Problem, *, trials: int = 3, seed: 
 
 def trial(planner: Planner, problem: Problem, seed: int) -> list[int]:
     """The actions of a trial, checked one by one."""
+    return list(walk(planner, problem, seed))
+
+
+def walk(planner: Planner, problem: Problem, seed: int) -> Iterator[int]:
+    """The actions of a trial as they are taken, each of them checked."""
     model, rng = problem.model, np.random.default_rng(seed)
     policy = planner.start(problem, seed=seed)
-    d, actions = np.zeros(problem.shape), []
+    d = np.zeros(problem.shape)
     shares = problem.weights / problem.weights.sum() if problem.features is not None else problem.weights
     state: Any = None
     for t in range(problem.steps):
@@ -80,7 +92,7 @@ def trial(planner: Planner, problem: Problem, seed: int) -> list[int]:
         if repr(state) != before:
             raise GumdpError(f"check_planner: {show(planner)} changes the state it is shown; it must only read it.")
         d[model.row_of(state), action] += shares[t]
-        actions.append(action)
+        yield action
         state = model.sample(state, action, rng)
         policy.arrived(state)
     value = problem.value(d if problem.features is None else np.array([*policy.totals.values()]))
@@ -88,4 +100,3 @@ def trial(planner: Planner, problem: Problem, seed: int) -> list[int]:
         raise GumdpError(f"check_planner: the occupancy of {show(planner)}'s policy is not that of its actions.")
     if abs(policy.worth() - value) > SLACK * (1.0 + abs(value)):
         raise GumdpError(f"check_planner: worth() of {show(planner)}'s policy is not the objective at its occupancy.")
-    return actions

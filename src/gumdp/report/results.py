@@ -12,6 +12,7 @@ from rich.table import Table
 
 from gumdp import statistics
 from gumdp.experiments.plan.arm import Arm
+from gumdp.experiments.store.reader import StoredArm
 from gumdp.experiments.store.store import Store
 from gumdp.report.listing import number
 from gumdp.results import Array
@@ -63,8 +64,8 @@ def pair_number(seed: int, trial: int) -> int:
     return seed << 32 | trial
 
 
-def read_arms(store: Store, version: str | None = None) -> list[ArmResult]:
-    """Every arm of a store, of one version or of all."""
+def read_arms(store: Store, arms: Iterable[StoredArm]) -> list[ArmResult]:
+    """What came of these arms of a store."""
     return [
         ArmResult(
             stored.arm,
@@ -73,7 +74,7 @@ def read_arms(store: Store, version: str | None = None) -> list[ArmResult]:
             stored.seconds,
             stored.failures,
         )
-        for stored in store.arms(version)
+        for stored in arms
     ]
 
 
@@ -81,15 +82,7 @@ def read_results(
     store: Store, problem: str | None = None, planner: str | None = None, seed: int | None = None, old: bool = False
 ) -> list[ArmResult]:
     """The arms of a store, of the version that ran last or with ``old`` of all, filtered by parts of names."""
-    versions = store.versions()
-    latest = versions[0] if versions and not old else None
-    return [
-        result
-        for result in read_arms(store, latest)
-        if (problem is None or problem in result.arm.problem_label)
-        and (planner is None or planner in result.arm.planner_label)
-        and (seed is None or seed == result.arm.seed)
-    ]
+    return read_arms(store, store.chosen(problem, planner, seed, old))
 
 
 def result_data(result: ArmResult) -> dict[str, Any]:

@@ -137,7 +137,7 @@ def read_story(folder: str | Path) -> Story:
         runs = tuple(_sound(run) for run in store.runs() if run["version"] == latest)
         study = read_study(runs)
         groups: dict[str, list[ArmResult]] = {}
-        for result in read_arms(store, latest):
+        for result in read_arms(store, store.arms(latest)):
             groups.setdefault(result.arm.problem_key, []).append(result)
         known = {entry.name: entry for entry in entries()}
         sections = [_section(store, latest, study, known, results) for results in groups.values()]

@@ -19,7 +19,7 @@ from gumdp.models.gymnasium.clone import Clone
 from gumdp.models.gymnasium.opening import actions_of, open_environment, title
 from gumdp.models.source import Source, observation_is_state
 from gumdp.models.tabular import Tabular
-from gumdp.policies.base import Planner
+from gumdp.policies.base import Planner, bound
 from gumdp.problem import Problem
 from gumdp.results import Reality, Trial
 from gumdp.run.evaluate import MOST
@@ -93,7 +93,7 @@ class _Run:
         self.samples = samples
         self.env, self.problem, self.model = env, problem, problem.model
         self.source = interface(env, problem.model)
-        self.policy = planner.bind(problem, seeds[1])
+        self.policy = bound(planner, problem, seeds[1])
         self.seed: int | None = int(seeds[0] & np.uint64(0x7FFFFFFF))  # for the first reset, which sets the rest
         self.restart_at_limit, self.draw = at_limit == "restart", frames
         self.began = clock()

@@ -21,7 +21,7 @@ from gumdp.objectives.base import Objective
 from gumdp.objectives.compose import part_values
 from gumdp.objectives.function import as_objective
 from gumdp.objectives.linear import Linear
-from gumdp.policies.base import Planner
+from gumdp.policies.base import Planner, bound
 from gumdp.problem import Problem, of_totals
 from gumdp.results import Array, Evaluation, Measure, Trial
 from gumdp.seeding import Seeds, streams
@@ -80,7 +80,7 @@ def play_trial(
         record = (model.draw(int(env_rng)) if world is None else world).compiled()
     else:
         record = model.compiled()
-    policy = planner.bind(problem, seeds[1])
+    policy = bound(planner, problem, seeds[1])
     if stop is not None:
         policy.stop = stop
     state = model.public(start_state(record, env_rng))

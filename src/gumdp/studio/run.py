@@ -14,7 +14,7 @@ from gumdp.errors import GumdpError
 from gumdp.jit.random import mixed, next_rng
 from gumdp.models.compiled import next_state, start_state
 from gumdp.objectives.compose import part_values
-from gumdp.policies.base import Planner
+from gumdp.policies.base import Planner, bound
 from gumdp.problem import Problem
 from gumdp.results import Decision
 from gumdp.seeding import streams
@@ -33,7 +33,7 @@ class Run:
     def __init__(self, problem: Problem, planner: Planner, seed: int, trial: int, stop: NDArray[np.uint8]) -> None:
         seeds = streams(seed, first=trial)[0]
         self.problem, self.model = problem, problem.model
-        self.policy: Any = planner.bind(problem, seeds[1])
+        self.policy: Any = bound(planner, problem, seeds[1])
         self.policy.stop = stop
         self.tell: Tell | None = None
         self.told = 0.0

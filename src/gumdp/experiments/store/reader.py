@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -163,6 +163,19 @@ class Reader:
                 known.append(StoredArm(_restored(row), row[2], row[0], trials, seconds, failures))
             return known
 
+    def chosen(
+        self, problem: str | None = None, planner: str | None = None, seed: int | None = None, old: bool = False
+    ) -> list[StoredArm]:
+        """The arms of the version that ran last, or with ``old`` of all, filtered by parts of names."""
+        versions = self.versions()
+        return [
+            stored
+            for stored in self.arms(versions[0] if versions and not old else None)
+            if (problem is None or problem in stored.arm.problem_label)
+            and (planner is None or planner in stored.arm.planner_label)
+            and (seed is None or seed == stored.arm.seed)
+        ]
+
     def values(self, stored: StoredArm) -> Array:
         """The values of the trials 0, 1, … of an arm, as far as they are there without a gap or not."""
         return np.array(list(self.numbered(stored).values()), dtype=np.float64)
@@ -223,9 +236,9 @@ class Reader:
             rows = [(*row, *endings.get(row[0], (None, None, None))) for row in self._rows("runs")]
             return [{**dict(zip(names, row, strict=True)), "machine": _table(row[4])} for row in rows]
 
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Every trial, one after another: what exports write. See ``COLUMNS``."""
-        for stored in self.arms():
+    def rows(self, arms: Iterable[StoredArm] | None = None) -> Iterator[tuple[Any, ...]]:
+        """Every trial, or those of some arms, one after another: what exports write. See ``COLUMNS``."""
+        for stored in self.arms() if arms is None else arms:
             arm, options = stored.arm, stored.arm.plain()
             texts = json.dumps(options["problem_options"]), json.dumps(options["planner_options"])
             facts = (arm.problem, texts[0], arm.planner, texts[1], str(arm.seed))
