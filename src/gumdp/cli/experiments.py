@@ -182,7 +182,7 @@ def _print_results(folder: Path, **chosen: Any) -> None:
 @click.option("--problem", default=None, help="Only arms whose problem has this in its name.")
 @click.option("--planner", default=None, help="Only arms whose planner has this in its name.")
 @click.option("--seed", type=int, default=None, help="Only arms of this seed.")
-@click.option("--all-versions", "old", is_flag=True, help="Cells of other versions of gumdp too.")
+@click.option("--all-versions", "old", is_flag=True, help="Arms of other versions of gumdp too.")
 @click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="Write every trial to this file.")
 @click.option("--parquet", "parquet_file", type=click.Path(path_type=Path), help="The same as Parquet (extra).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
