@@ -18,6 +18,7 @@ TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
 HEAD = re.compile(r"<th[^>]*>(.*?)</th>", re.DOTALL)
 ROW = re.compile(r"<tr>.*?</tr>", re.DOTALL)
 CODE = re.compile(r"(<pre.*?</pre>|<code.*?</code>)", re.DOTALL)
+OPTION = re.compile(r"^<code>(?=-[\w-]+</code>$)")
 CELL = re.compile(r"(?<=<td).*?(?=</td>)", re.DOTALL)
 SPREAD = re.compile(
     r"\[[−+\d.e-]+, [−+\d.e-]+\]( [=↓↑])?|[\d.]+ ± [\d.]+|[−+\d.e-]+ [↓↑]|[\d.]+e[-−]\d+"
@@ -86,7 +87,8 @@ def plain(text: str) -> str:
 
 
 def together(content: str) -> str:
-    """A number stays on the line of its per cent sign."""
+    """A number stays on the line of its per cent sign, an option in one piece."""
     parts = CODE.split(content)
     parts[::2] = [re.sub(r"(?<=\d) %", "\u00a0%", part) for part in parts[::2]]
+    parts[1::2] = [OPTION.sub('<code class="option">', part) for part in parts[1::2]]
     return "".join(parts)

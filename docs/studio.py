@@ -87,7 +87,7 @@ def race(tab: Tab) -> None:
     tab.run(
         "clearTimeout(studio.views.race.timer); studio.views.race.at = 128; studio.redraw()"
     )
-    keep(tab, "race", height=1440)
+    keep(tab, "race", height=1500)
 
 
 def paint(tab: Tab) -> None:

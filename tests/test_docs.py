@@ -159,6 +159,12 @@ def test_an_interval_in_a_table_stays_on_one_line() -> None:
     assert "<p>[1, 2]</p>" in shown
 
 
+def test_an_option_is_not_broken_at_its_hyphens() -> None:
+    shown = hooked("<p><code>--start</code> <code>--set a=1</code></p><pre><code>--start</code></pre>")
+    assert '<p><code class="option">--start</code> <code>--set a=1</code></p>' in shown
+    assert "<pre><code>--start</code></pre>" in shown
+
+
 def test_the_prose_linter_reads_on_after_tables_and_examples() -> None:
     faults = runpy.run_path(str(DOCS / "prose.py"))["faults"]
     text = "| a | b |\n|---|---|\n| so many iterations a decision | 1 |\n\n>>> 1 + 1\n2\n\nIts little sister.\n"

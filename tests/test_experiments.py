@@ -398,7 +398,7 @@ def test_results_are_listed_filtered_and_exported(call, tmp_path: Path) -> None:
     assert call("run", path, "--out", tmp_path / "out", "--json")[0] == 0
     code, out, _ = call("results", tmp_path / "out", "--planner", "random", "--seed", "3")
     assert code == 0
-    assert out.count("\n") == 3  # a heading and two horizons
+    assert out.count("\n") == 5  # a heading, and two horizons with a planner each
     code, out, _ = call("results", tmp_path / "out", "--problem", "horizon=20", "--json")
     rows = json.loads(out)["results"]
     assert len(rows) == 6

@@ -11,14 +11,17 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 
+from gumdp.bounds.methods import METHODS
 from gumdp.cli.main import main, program
+from gumdp.models.learned import UNSEEN
+from gumdp.models.source import TERMINAL
 
 HELP = "\n".join(command.help or "" for command in (program, *program.commands.values()))
 EXAMPLES = sorted(set(re.findall(r"^ +(gumdp .+)$", HELP, re.MULTILINE)))
 
-FLEET = """
+VAN = """
 import gumdp
-problem = gumdp.zoo.load("m1-entropy", horizon=5)
+day = gumdp.zoo.load("m1-entropy", horizon=5)
 def late(d):
     return d[0].sum()
 """
@@ -32,7 +35,7 @@ def _study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     (place / "study.toml").write_text(textwrap.dedent(text), encoding="utf-8")
     mine = "import gumdp\nproblem = gumdp.zoo.load('m1-entropy')\n"
     (place / "my_problem.py").write_text(mine, encoding="utf-8")
-    (place / "fleet.py").write_text(FLEET, encoding="utf-8")
+    (place / "van.py").write_text(VAN, encoding="utf-8")
     (place / "log.csv").write_text("place,move,then\nhall,go,room\nroom,go,hall\nroom,stay,room\nhall,stay,hall\n")
     os.chdir(place)
     assert main(["run", "study.toml"]) == 0
@@ -53,6 +56,14 @@ def test_an_example_of_the_help_runs(line: str, capsys, monkeypatch) -> None:
         monkeypatch.setattr(click, "launch", lambda address: 0)
     assert main(shlex.split(line)[1:]) == 0
     assert capsys.readouterr().out
+    assert len(line) <= 76  # it is indented by four, on 80 columns
+
+
+def test_options_that_choose_among_words_list_them() -> None:
+    helps = {f"{name} {option.name}": getattr(option, "help", "") or ""
+             for name, command in program.commands.items() for option in command.params}  # fmt: skip
+    for option, words in {"bound methods": METHODS, "learn unseen": UNSEEN, "learn terminal": TERMINAL}.items():
+        assert [word for word in words if word not in helps[option]] == []
 
 
 @pytest.mark.parametrize("name", ["", *program.commands])

@@ -21,6 +21,7 @@ from gumdp.report.document import reproduction as reproduction_text
 from gumdp.report.document import write_report
 from gumdp.report.progress import LiveBars, PlainLines
 from gumdp.report.published import published
+from gumdp.report.results import read_results, result_table
 from gumdp.report.sheet import Item, Sheet
 from gumdp.report.story import read_story
 from gumdp.report.tables import digits, gap_table, means_table, published_table, sheets, verdicts
@@ -355,3 +356,18 @@ def test_bars_show_the_arm_the_whole_and_what_the_machine_does() -> None:
     text = console.export_text()
     assert "✓ subset-sum(numbers=[1, 2]) · random: mean 2" in text
     assert "! a [strange] thing" in text
+
+
+def test_a_narrow_screen_shows_every_planner_and_every_number(tmp_path: Path) -> None:
+    folder = paper_folder(tmp_path / "results", ["frozenlake-entropy", "mountaincar-imitation"])
+    with Store.read(folder) as store:
+        results = read_results(store)
+        screen = Console(file=io.StringIO(), width=80)
+        screen.print(result_table(results))
+    lines = screen.file.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert sum(line.rstrip() in ("frozenlake-entropy", "mountaincar-imitation") for line in lines) == 2
+    for result in results:
+        low, high = result.interval()
+        found = [line for line in lines if line.startswith(f"  {result.arm.planner_label} ")]
+        assert any(f" {result.mean:.4g} " in line and f"[{low:.4g}, {high:.4g}]" in line for line in found)

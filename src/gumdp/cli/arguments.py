@@ -36,11 +36,11 @@ def _changes(context: click.Context, parameter: click.Parameter, start: str) -> 
 
 def _option(option: registry.Option) -> Callable[[Any], Any]:
     """A planner's option as an option of the command line."""
-    flag = option.name.replace("_", "-")
+    flag, text = option.name.replace("_", "-"), f"{option.help[:1].upper()}{option.help[1:]}."
     if option.kind is bool:
-        return click.option(f"--{flag}/--no-{flag}", option.name, default=None, help=option.help)
+        return click.option(f"--{flag}/--no-{flag}", option.name, default=None, help=text)
     kind: Any = click.Choice(option.kind) if isinstance(option.kind, tuple) else option.kind
-    return click.option(f"--{flag}", option.name, type=kind, default=None, help=option.help)
+    return click.option(f"--{flag}", option.name, type=kind, default=None, help=text)
 
 
 def takes_problem(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -156,7 +156,8 @@ def _show_plan(experiment: Experiment, out: Path, workers: int | None, as_json: 
         time = f"{estimate.trial_seconds(arm):.2g} s each" if arm in known else "their time is not known"
         click.echo(f"{arm.label}: {experiment.trials} trials, {time}")
     whole = "" if len(known) == len(experiment.arms) else " for those that are known"
-    click.echo(f"{len(experiment.arms)} arms into {out}, {estimate.in_words(seconds)} with compiling{whole}")
+    time = f", {estimate.in_words(seconds)} with compiling{whole}" if known else ""
+    click.echo(f"{len(experiment.arms)} arms into {out}{time}")
     return 0
 
 

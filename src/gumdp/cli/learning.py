@@ -27,8 +27,12 @@ def _takes_columns(command: Any) -> Any:
 @_takes_columns
 @click.option("--out", type=click.Path(path_type=Path), default=None, help="The model file; by default LOG with .npz.")
 @click.option("--prior", type=float, default=0.0, show_default=True, help="Pseudo-counts of every successor.")
-@click.option("--unseen", default="loop", show_default=True, help="What pairs that never occurred do.")
-@click.option("--terminal", default="absorb", show_default=True, help="What follows the end of an episode.")
+@click.option("--unseen", default="loop", show_default=True,
+              help="What pairs that never occurred do: loop (stay), uniform (lead anywhere) or exclude (can't be "
+                   "chosen).")  # fmt: skip
+@click.option("--terminal", default="absorb", show_default=True,
+              help="What follows the end of an episode: continue (whatever the log says), absorb (nothing changes any "
+                   "more) or restart (a start state).")  # fmt: skip
 @click.option("--start", default=None, metavar="STATE", help="Where trials begin, if not where episodes do.")
 @json_option()
 def learn(

@@ -248,7 +248,7 @@ def evaluate(
     Examples:
       gumdp evaluate m1-entropy --planner random --trials 1000
       gumdp evaluate m1-entropy --iterations 20 --trials 20 --json
-      gumdp evaluate fleet.py:problem --planner greedy --measure late=fleet.py:late --at-most late=0.05
+      gumdp evaluate van.py:day --planner greedy --measure late=van.py:late
     """
     problem, actor = files.load_problem(name, changes), make_planner(planner, options)
     asked = files.Measures(problem, measures, limits)
@@ -310,7 +310,9 @@ def solve(name: str, changes: tuple[str, ...], as_json: bool, exact: bool, **opt
 @takes_problem
 @click.option("--time-limit", type=float, default=10.0, show_default=True, help="Seconds to spend.")
 @click.option("--nodes", type=int, default=None, help="Histories in the tree at most.")
-@click.option("--method", "methods", multiple=True, help="One of several bounds only. Can be given again.")
+@click.option("--method", "methods", multiple=True,
+              help="Only range, distinct, jensen, clairvoyant, jensen-tree, decomposition, totals or paths. "
+                   "Can be given again.")  # fmt: skip
 @click.option("--level", type=float, default=0.99, show_default=True, help="Confidence of a sampled bound.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of a sampled bound.")
 @click.option("--plot", "picture", type=click.Path(path_type=Path), default=None, help="Draw it: a .png, .svg or .pdf.")

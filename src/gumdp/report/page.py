@@ -126,7 +126,8 @@ def _facts(story: Story) -> list[tuple[str, str]]:
         facts.append((seconds, f"of one core for the {trials} trials of the paper's search"))
     found = [section.gap for section in story.sections if section.gap]
     if found:
-        facts.append((f"{min(gap for _, _, gap in found):.2g}", "smallest certified gap to the optimum"))
+        least = min(gap for _, _, gap in found)
+        facts.append((f"{least:.2g}" if least > 1e-12 else "0", "smallest certified gap to the optimum"))
     return facts
 
 

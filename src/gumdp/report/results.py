@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from rich.console import RenderableType
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 from gumdp import statistics
 from gumdp.experiments.plan.arm import Arm
@@ -100,17 +103,30 @@ def result_data(result: ArmResult) -> dict[str, Any]:
 
 
 def result_table(results: Iterable[ArmResult]) -> RenderableType:
-    """Arms with their means and intervals, for people."""
+    """Arms with their means and intervals, for people: below each problem its planners."""
+    results = list(results)
+    seeds, failed = len({r.arm.seed for r in results}) > 1, any(r.failures for r in results)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("problem", style="cyan", no_wrap=True)
-    table.add_column("planner", overflow="fold")
-    for name in ("seed", "trials", "mean", "90 % interval", "s per trial", "failed"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for r in results:
-        low, high = r.interval()
-        each = f"{r.seconds / r.trials:.2g}" if r.trials else "–"
-        table.add_row(
-            r.arm.problem_label, r.arm.planner_label, str(r.arm.seed), str(r.trials), number(r.mean),
-            f"[{number(low)}, {number(high)}]", each, str(r.failures or "–"),
-        )  # fmt: skip
+    table.add_column("problem, planner", overflow="fold")
+    shown = [*(["seed"] if seeds else []), "trials", "mean", "90 % interval", "s each", *(["failed"] if failed else [])]
+    for name in shown:  # numbers are never cut
+        width = max([len(name), *(len(_cell(r, name)) for r in results)])
+        table.add_column(name, justify="right", no_wrap=True, min_width=width)
+    for problem, arms in itertools.groupby(results, lambda r: r.arm.problem_label):
+        table.add_row(Text(problem, style="cyan"))
+        for r in arms:
+            table.add_row(Padding(Text(r.arm.planner_label), (0, 0, 0, 2)), *(_cell(r, name) for name in shown))
     return table
+
+
+def _cell(result: ArmResult, name: str) -> str:
+    """What stands in a column of the table."""
+    low, high = result.interval()
+    return {
+        "seed": str(result.arm.seed),
+        "trials": str(result.trials),
+        "mean": number(result.mean),
+        "90 % interval": f"[{number(low)}, {number(high)}]",
+        "s each": f"{result.seconds / result.trials:.2g}" if result.trials else "–",
+        "failed": str(result.failures or "–"),
+    }[name]

@@ -66,7 +66,8 @@ def load(name: str, folder: str | Path | None = None) -> str:
     except GumdpError:
         raise
     except (Exception, SystemExit) as error:  # what a user wrote can fail in any way at all
-        raise GumdpError(f"the module {name!r} can't be imported: {type(error).__name__}: {error}") from error
+        hint = f"; name it without .py: {name[:-3]!r}" if name.endswith(".py") else ""
+        raise GumdpError(f"the module {name!r} can't be imported: {type(error).__name__}: {error}{hint}") from error
     _imported.setdefault(name, _now(name))
     return _root(module)
 

@@ -126,14 +126,13 @@ export class Race {
     $.left = h("span", { class: "note", id: "race-left" });
     $.strips = h("canvas", { class: "wide", role: "img" });
     $.verdict = h("div", { id: "verdict", "aria-live": "polite" });
-    $.key = h("p", { class: "faint" }, "A dot is a trial. The bar is the mean with its 90 % interval.");
+    $.key = h("span", { class: "faint" }, "dots: trials; bars: means with 90 % intervals");
     $.raceCard = h(
       "section",
       { class: "card", hidden: true, "aria-label": "Many trials" },
-      h("header", {}, h("h2", {}, "Many trials"), $.left, h("span", { class: "grow" }), $.prove, $.stop),
+      h("header", {}, h("h2", {}, "Many trials"), $.left, $.key, h("span", { class: "grow" }), $.prove, $.stop),
       $.bar,
       $.strips,
-      $.key,
       $.verdict,
     );
     document.getElementById("race").append(
