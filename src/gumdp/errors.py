@@ -211,3 +211,9 @@ def check_type(name: str, value: Any, kind: type) -> None:
     if not isinstance(value, kind):
         hint = f"; write {value.__name__}(…)" if isinstance(value, type) and issubclass(value, kind) else ""
         raise GumdpError(f"{name} must be a {kind.__name__}, not {describe(value)}{hint}.")
+
+
+def failures_in(thing: Any, method: str) -> contextlib.AbstractContextManager[None]:
+    """What somebody's own planner raises becomes a ``GumdpError``; an error of ours stays what it is."""
+    ours = type(thing).__module__.partition(".")[0] == "gumdp"
+    return contextlib.nullcontext() if ours else failures_of(f"{method}() of {type(thing).__name__}")

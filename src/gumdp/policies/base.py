@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from gumdp.counts.hashed import BoundCells
 from gumdp.counts.running import commit, commit_amounts, commit_step, refresh, worth
-from gumdp.errors import GumdpError, array_of_numbers, check_int, check_type, describe, failures_of, show
+from gumdp.errors import GumdpError, array_of_numbers, check_int, check_type, describe, failures_in, show
 from gumdp.jit.callback import reraise
 from gumdp.models.belief import Belief
 from gumdp.models.belief_kernels import restore_once
@@ -75,7 +74,7 @@ class Policy(ABC):
         self._settle_pending(s)
         self.cell = self._cell_of(s)
         try:
-            with _sentences(self, "decide"):
+            with failures_in(self, "decide"):
                 made = self.decide(s)
             decision = self._checked(made, s)
             reraise()
@@ -391,7 +390,7 @@ class Planner(ABC):
 
 def bound(planner: Planner, problem: Problem, dice: Any) -> Policy:
     """The policy that ``bind`` makes, checked: the planner may be somebody's own."""
-    with _sentences(planner, "bind"):
+    with failures_in(planner, "bind"):
         made = planner.bind(problem, dice)
     if not isinstance(made, Policy) or not hasattr(made, "stop"):
         name = type(planner).__name__
@@ -399,9 +398,3 @@ def bound(planner: Planner, problem: Problem, dice: Any) -> Policy:
             f"bind() of {name} must return a Policy, begun by Policy.__init__(problem, dice), not {show(made)}."
         )
     return made
-
-
-def _sentences(thing: Any, method: str) -> contextlib.AbstractContextManager[None]:
-    """What somebody's own planner raises becomes a ``GumdpError``; an error of ours stays what it is."""
-    ours = type(thing).__module__.partition(".")[0] == "gumdp"
-    return contextlib.nullcontext() if ours else failures_of(f"{method}() of {type(thing).__name__}")
