@@ -174,6 +174,13 @@ def test_a_budget_that_is_met_up_to_rounding_is_met():
     assert f.value(np.array([[0.49, 0.51]])) == 1.0
 
 
+def test_a_divergence_is_bounded_from_below_where_its_target_sums_to_a_little_more_than_one():
+    target = np.full((1, 2), 0.5 + 4e-9)
+    objective = gumdp.KLImitation(target)
+    assert objective.bounds((1, 2))[0] <= objective.value(np.full((1, 2), 0.5)) < -7e-9
+    assert gumdp.KLImitation([[0.1] * 10]).bounds((1, 10))[0] == 0.0
+
+
 def test_the_expectation_of_a_target_is_a_probability():
     model = gumdp.Tabular([[[0.5, 0.5]], [[0.5, 0.5]]])
     problem = gumdp.Problem(model, gumdp.Target([[0.0], [1.0]], budget=0.5), discount=1.0, horizon=3)

@@ -17,6 +17,8 @@ from gumdp.objectives.record import Separable
 from gumdp.objectives.separable import SeparableSum, Terms
 from gumdp.objectives.tables import distribution, match
 
+ROUNDING = 1e-12  # of the sum of a target
+
 
 class KLImitation(Objective):
     """f(d) = KL(d‖q) = Σ d(s,a) log(d(s,a)/q(s,a)), q = (1 − ε)·target + ε/(S·A) with ε = ``floor``: 0 where d is q.
@@ -53,7 +55,8 @@ class KLImitation(Objective):
         return np.log(np.maximum(d, 1e-300)) - np.log(self.mixed) + 1.0
 
     def bounds(self, shape: Shape) -> tuple[float, float]:
-        return 0.0, -math.log(self.mixed.min())
+        above = math.log(self.mixed.sum())  # a target may sum to a little more than 1
+        return -above if above > ROUNDING else 0.0, -math.log(self.mixed.min())
 
     def lipschitz(self, shape: Shape) -> float:
         least, most = math.log(self.mixed.min()), math.log(self.mixed.max())
