@@ -343,9 +343,13 @@ def test_a_model_file_with_any_byte_changed_is_read_whole_or_refused(tmp_path: P
     gumdp.save_model(model, file)
     whole = file.read_bytes()
     rng = np.random.default_rng(0)
-    for place in [*range(0, 60), *rng.integers(0, len(whole), 300).tolist()]:
+    refused = 0
+    for place in [*range(60), *rng.integers(0, len(whole), 300).tolist()]:
         file.write_bytes(whole[:place] + bytes([whole[place] ^ int(rng.integers(1, 256))]) + whole[place + 1 :])
         try:
-            assert np.array_equal(gumdp.load_model(file).dense(), model.dense())
-        except gumdp.GumdpError as error:
-            assert "is not a model that gumdp wrote" in str(error) or "is damaged" in str(error)
+            found = gumdp.load_model(file)
+        except gumdp.GumdpError:
+            refused += 1
+        else:
+            assert np.array_equal(found.dense(), model.dense())
+    assert refused > 100
