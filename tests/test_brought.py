@@ -336,3 +336,20 @@ def test_a_problem_in_a_file_is_called_what_it_is_called_there(tmp_path: Path, i
     made = "gumdp.Problem(gumdp.Tabular([[[1.0]]]), gumdp.Entropy(), 1.0, 2)"
     (tmp_path / "two.py").write_text(f"import gumdp\nproblem = {made}\nother = {made}\n")
     assert load_problem(f"{tmp_path / 'two.py'}{inside}").name == name
+
+
+def test_a_model_file_with_any_byte_changed_is_read_whole_or_refused(tmp_path: Path):
+    model, file = gumdp.zoo.load("m1-entropy").model, tmp_path / "model.npz"
+    gumdp.save_model(model, file)
+    whole = file.read_bytes()
+    rng = np.random.default_rng(0)
+    refused = 0
+    for place in [*range(60), *rng.integers(0, len(whole), 300).tolist()]:
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ int(rng.integers(1, 256))]) + whole[place + 1 :])
+        try:
+            found = gumdp.load_model(file)
+        except gumdp.GumdpError:
+            refused += 1
+        else:
+            assert np.array_equal(found.dense(), model.dense())
+    assert refused > 100

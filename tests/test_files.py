@@ -166,3 +166,9 @@ def test_what_a_file_prints_does_not_come_between_programs_and_the_json(file, ca
     assert "called" in said.err
     assert main(told) == 0
     assert "called" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("flag", [("--set", "=3"), ("--measure", "=mine.py:broken")])
+def test_a_value_without_a_name_is_refused(file, flag, capsys):
+    assert main(["plan", f"{file}:problem", "--planner", "random", *flag]) == 2
+    assert f"{flag[0]} takes NAME=" in capsys.readouterr().err

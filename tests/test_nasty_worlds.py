@@ -356,3 +356,22 @@ def test_the_start_of_an_episode_is_tried_too() -> None:
 
     with pytest.raises(gumdp.GumdpError, match="brought back to the start of an episode differs"):
         gumdp.from_gymnasium(Started, save=lambda env: env.unwrapped.x, restore=restore)
+
+
+class Lasting(Ring):
+    """Begins anywhere but where the last episode ended."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        before = getattr(self, "x", 0)
+        super().reset(seed=seed)
+        self.x = int(self.np_random.integers(SIZE - 1))
+        self.x += self.x >= before
+        return self.x, {}
+
+
+@pytest.mark.filterwarnings("error")  # that it can't be checked
+def test_a_start_does_not_depend_on_the_episodes_before_it() -> None:
+    problem = gumdp.Problem(gumdp.from_gymnasium(Lasting()), gumdp.normalized(gumdp.StateEntropy()), 1.0, 5)
+    assert problem.model.way == "copy"
+    starts = [gumdp.run_trial(problem, gumdp.Random(), seed=k).cells[0] for k in range(20)]
+    assert starts[::-1] == [gumdp.run_trial(problem, gumdp.Random(), seed=k).cells[0] for k in reversed(range(20))]

@@ -43,7 +43,7 @@ def read_changes(flag: str, changes: Iterable[str]) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for change in changes:
         key, equals, text = change.partition("=")
-        if not equals:
+        if not equals or not key:
             raise GumdpError(f"{flag} takes NAME=VALUE, for instance {flag} horizon=20, not {show(change)}.")
         try:
             options[key] = ast.literal_eval(text)
@@ -129,7 +129,7 @@ class Measures:
         self.functions: dict[str, Any] = {}
         for text in measures:
             name, equals, where = text.partition("=")
-            if not equals or not is_file(where):
+            if not equals or not name or not is_file(where):
                 raise GumdpError(f"--measure takes NAME=FILE.py:NAME, not {show(text)}.")
             self.functions[name] = _attribute(where, "measure", np.ndarray)
         self._fitted = _fitted(self.functions, problem) if self.functions else {}

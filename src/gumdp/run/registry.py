@@ -46,7 +46,7 @@ def _stationary(policy: Path | None = None) -> Planner:
         raise GumdpError("stationary: policy must name a .npy file with an array [S, A] of action probabilities.")
     try:
         table = np.load(policy, allow_pickle=False)
-    except (OSError, TypeError, ValueError, EOFError) as error:
+    except Exception as error:  # what is damaged, or was never one, fails in many ways
         raise GumdpError(
             f"stationary: policy must name a .npy file; {show(policy)} can't be read: {show(str(error))}."
         ) from None

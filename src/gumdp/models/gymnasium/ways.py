@@ -83,8 +83,7 @@ class Live:
     def reset(self, way: Way, bits: int) -> Any:
         """Start an episode; return the observation."""
         if way.anew:
-            self.env.close()
-            self.env = way.make()
+            self.env = way.another(self.env)
         way.chance.before_reset(self.env, bits & way.mask)
         with way.chance.borrowed(bits & way.mask):
             self.observation, _ = self.env.reset(seed=bits & way.mask)
@@ -130,6 +129,11 @@ class Way(ABC):
         """An environment to play on."""
         return Live(self.make())
 
+    def another(self, env: Any) -> Any:
+        """A new environment in the place of one that has been played."""
+        env.close()
+        return self.make()
+
     @abstractmethod
     def save(self, env: Any, past: Past | None) -> Any:
         """What it takes to come back to the state that ``env`` is in."""
@@ -148,6 +152,9 @@ class Copy(Way):
 
     name = "copy"
     text = "copies of the environment itself"
+
+    def another(self, env: Any) -> Any:
+        return self.make()  # copies may share what closing one of them would end
 
     def save(self, env: Any, past: Past | None) -> Any:
         kept = {id(g): g for g in self.chance.generators(env) if g is not None}  # nobody steps what is stored
