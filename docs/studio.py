@@ -1,6 +1,7 @@
 """Makes the studio's pictures of the documentation, in a real browser: ``python docs/studio.py`` (needs Chromium)."""
 
 import json
+import os
 import sys
 import tempfile
 import time
@@ -9,7 +10,7 @@ from typing import Any
 
 from PIL import Image
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
 from chrome import Chrome, Tab  # noqa: E402
@@ -29,7 +30,8 @@ MUSEUM = {
 def main() -> None:
     """Open the studio, use it, and keep what it looks like."""
     folder = Path(tempfile.mkdtemp())
-    with open_studio(folder) as studio, Chrome(folder / "profile") as chrome:
+    os.chdir(folder)  # so that no picture shows a path of this machine
+    with open_studio(Path()) as studio, Chrome(folder / "profile") as chrome:
         tab = chrome.tab(studio.address, width=1280, height=960)
         tab.wait(f"window.studio && studio.views && {WATCH}.place !== null")
         watch(tab)

@@ -273,7 +273,7 @@ def test_the_least_mean_is_bold_in_every_format(tmp_path: Path) -> None:
     sheet = means_table(stored(tmp_path, plan, lambda arm: [0.25, 0.25] if arm.planner == "greedy" else [0.5, 0.5]))
     assert r"\textbf{0.25 [0.25, 0.25]}" in sheet.latex()
     assert "**0.25 [0.25, 0.25]**" in sheet.markdown()
-    assert "<strong>0.25 [0.25, 0.25]</strong>" in sheet.html()
+    assert '<strong>0.25 <span class="interval">[0.25, 0.25]</span></strong>' in sheet.html()
     assert "**0.5 " not in sheet.markdown()
 
 

@@ -169,12 +169,15 @@ function graph(pen, scene, frame, colours) {
     r = Math.min(pen.width, pen.height) * (n > 12 ? 0.38 : 0.32),
     up = n % 2 ? (r * (1 - Math.cos(Math.PI / n))) / 2 : 0, // odd rings reach higher than low
     [mx, my] = [pen.width / 2, pen.height / 2 + up];
-  const at = (k) => [
-    mx + r * Math.sin((2 * Math.PI * k) / n) * Math.min(1.35, pen.width / pen.height),
-    my - r * Math.cos((2 * Math.PI * k) / n),
-  ];
   const size = Math.max(6, Math.min(34, (2.2 * r) / n, r * 0.3)),
-    most = Math.max(1e-12, ...frame.mass),
+    names = Array.from({ length: n }, (_, k) => (scene.names ? short(scene.names[k], 14) : String(k))),
+    inside = (name) => name.length < 4 || size > 30,
+    loops = scene.edges.some(([s, , to]) => s === to),
+    out = loops ? size * 1.8 : size, // names stand beyond the loops
+    beside = n <= 14 ? Math.max(0, ...names.filter((name) => !inside(name)).map((name) => pen.measure(name, 12) + 10)) : 0,
+    wide = Math.min(r * Math.min(1.35, pen.width / pen.height), Math.max(r * 0.6, pen.width / 2 - out - beside));
+  const at = (k) => [mx + wide * Math.sin((2 * Math.PI * k) / n), my - r * Math.cos((2 * Math.PI * k) / n)];
+  const most = Math.max(1e-12, ...frame.mass),
     seen = new Map();
   for (const [s, a, to, p] of scene.edges) {
     const key = `${s} ${to}`,
@@ -225,9 +228,8 @@ function graph(pen, scene, frame, colours) {
       width: here ? 4 : 1,
     });
     if (frame.ghost === k) pen.circle(x, y, size * 0.72, { stroke: colours.accent, width: 2 });
-    const name = scene.names ? short(scene.names[k], 14) : String(k),
-      inside = name.length < 4 || size > 30;
-    if (inside)
+    const name = names[k];
+    if (inside(name))
       pen.text(x, y, name, {
         size: Math.min(14, size * 0.7),
         fill: share > 0.55 ? colours.glow : colours.ink,
@@ -235,7 +237,7 @@ function graph(pen, scene, frame, colours) {
       });
     else if (n <= 14) {
       const [ux, uy] = [(x - mx) / (Math.hypot(x - mx, y - my) || 1), (y - my) / (Math.hypot(x - mx, y - my) || 1)];
-      pen.text(x + ux * (size + 8), y + uy * (size + 12), name, {
+      pen.text(x + ux * (out + 8), y + uy * (out + 10), name, {
         size: 12,
         fill: colours.soft,
         align: Math.abs(ux) < 0.3 ? "center" : ux > 0 ? "left" : "right",

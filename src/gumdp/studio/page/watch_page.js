@@ -240,7 +240,9 @@ export const parts = {
       this.scene.about === scene.about;
     this.scene = scene;
     this.$.title.textContent = scene.title;
-    this.$.about.textContent = this.$.about.title = scene.about;
+    const { name } = this.app.setting.problem,
+      summary = name === "painted" ? "" : this.app.hello.problems.find((entry) => entry.name === name)?.summary;
+    this.$.about.textContent = this.$.about.title = summary ? `${summary} (${scene.about})` : scene.about;
     document.title = `${scene.title} · gumdp studio`;
     this.$.scrub.max = String(scene.steps);
     const simple = scene.mover && kindOf(scene) === "matrix" && scene.cells <= 30; // the machine's own picture shows the places too
