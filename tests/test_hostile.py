@@ -48,6 +48,7 @@ DANGER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e
 @pytest.fixture(scope="module")
 def plan() -> Iterator[Experiment]:
     """Two problems and three planners whose names, options and summaries are all nasty."""
+    zoo.entries()  # ours are there before the copy is made
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(zoo, "_entries", dict(zoo._entries))
         options = [planners.Option("word" + NASTY, str, "a"), planners.Option("iterations", int, "b")]
