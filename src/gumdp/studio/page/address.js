@@ -49,15 +49,19 @@ function table(given) {
   return given && typeof given === "object" && !Array.isArray(given) ? given : {};
 }
 
+// At once, so that a reload right after a change finds it; of many changes in a row, only some and the last.
 let timer = null,
-  next = null;
+  next = null,
+  written = -Infinity;
 export function writeAddress(state) {
   next = state; // browsers allow only so many changes a second
-  if (timer === null)
-    timer = setTimeout(() => {
-      timer = null;
-      history.replaceState(null, "", fragment(next));
-    }, 250);
+  if (timer === null) timer = setTimeout(put, Math.max(0, written + 250 - performance.now()));
+}
+
+function put() {
+  timer = null;
+  written = performance.now();
+  history.replaceState(null, "", fragment(next));
 }
 
 export function fragment({ view, ...rest }) {
