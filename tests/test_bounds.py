@@ -143,6 +143,8 @@ def test_a_share_that_rounding_made_negative_is_none() -> None:
     target = gumdp.cvar(gumdp.KLImitation([[0.5, 0.5]]), 0.5, threshold=0.1)
     for objective in (roots, target):
         assert python_tangent(objective, (1, 2)).value(np.array([1.0, -1e-18])) == objective.value(np.array([[1.0, 0]]))
+    poorest = gumdp.Minimum()  # of totals, which may be as negative as they like
+    assert python_tangent(poorest, (1, 2)).value(np.array([1.0, -0.5])) == 0.5
 
 
 # --- the tree ---

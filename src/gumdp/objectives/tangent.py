@@ -38,6 +38,7 @@ from gumdp.jit.record import part, record
 from gumdp.objectives.base import Array, Objective, Shape
 
 LEAST = 1e-12  # masses below are raised to this one where a slope has no bound at 0: any positive mass will do
+ROUNDED = 1e-14  # shares that mixing occupancies has left above minus this one are 0
 INSIDE = 1e-9  # the share of the uniform occupancy in the points where a user's gradient is asked for
 
 
@@ -135,13 +136,13 @@ def python_tangent(objective: Objective, shape: Shape) -> PythonTangent:
 
 
 class Worth:
-    """f of a flat occupancy. Shares that solvers' rounding has made negative are 0: below, f need not be defined."""
+    """f of a flat occupancy, or of totals. What is below 0 by rounding alone is 0: f need not be defined there."""
 
     def __init__(self, objective: Objective, shape: Shape) -> None:
         self.objective, self.shape = objective, shape
 
     def __call__(self, d: Array) -> float:
-        return self.objective.value(np.maximum(d, 0.0).reshape(self.shape))
+        return self.objective.value(np.where((d < 0.0) & (d > -ROUNDED), 0.0, d).reshape(self.shape))
 
 
 class Slope:
