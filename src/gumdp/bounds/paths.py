@@ -6,6 +6,7 @@ equally likely, the mean is over these, and certain; else starts are drawn, and 
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Iterator
@@ -116,12 +117,15 @@ class PathBound:
         share, full = (np.inf if most is None else most / count), [False] * count
 
         def some(first: int) -> None:
-            for k in range(first, count, self.workers):
+            for k in turn[first :: self.workers]:
                 if not full[k] and time.perf_counter() < deadline:
                     full[k] = self.search.go(k, desks[first], deadline, share)
 
         with ThreadPoolExecutor(self.workers) as pool:
-            while not all(full) and time.perf_counter() < deadline:
+            for number in itertools.count():
+                if all(full) or time.perf_counter() > deadline:
+                    break
+                turn = self.search.turn(number)
                 list(pool.map(some, range(self.workers)))
                 if not np.isneginf(self.bounds).any():
                     yield self.value
@@ -165,6 +169,10 @@ class PlainPaths:
             trail=np.zeros(steps, np.int32), release=np.zeros(cells, np.int32), near=np.zeros(cells, np.int32),
             alone=np.zeros((n, LENGTH)), open=np.zeros(LENGTH), **whole, **real,
         )  # fmt: skip
+
+    def turn(self, number: int) -> range:
+        """The starts whose turn it is."""
+        return range(len(self.starts))
 
     def go(self, k: int, desk: Any, deadline: float, most: float) -> bool:
         """Look at some more paths from start ``k``; whether nothing is left to do."""

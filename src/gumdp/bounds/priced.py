@@ -16,10 +16,14 @@ FINE = (900, 800)  # boxes in each dimension, at most: how far one may drift for
 BOXES = (80_000, 10_000)  # in all, at least and for each second
 LENGTH = 40  # steps that are looked at on the grid
 LEAVES = 300  # of a tree, whose paths say where prices should go
-SMALLEST, ROUNDS = 20_000, 32  # paths of a tree at first, or this part of all that may be looked at,
+SMALLEST, ROUNDS = (
+    20_000,
+    32,
+)  # paths of a tree at first, on the finest grid; or this part of all that may be looked at,
 PART = 5  # and later this part of all that were
 STEP, SLOWER = 0.5, 6.0  # of the ascent, relative, and the number of rounds after which it is half of it
 CROWDED, FIRST = 1.2, (0.3, 0.2)  # visits from which on an item gets a price; x then, of what they bring and of a step
+LEADERS, LEAD = 2, 12  # pieces that go ahead, and so many rounds; the others begin with the prices of the nearest
 GO = 20_000  # paths between two looks at the clock
 
 
@@ -48,6 +52,7 @@ class PricedPaths:
             np.zeros((total, 2), np.int32), np.zeros((total * items.actions, 4), np.int32),
         )  # fmt: skip
         lay_boxes(self.world, compiled.where, items.actions, self.grid)
+        self.smallest = int(SMALLEST * min(1.0, total / np.prod(FINE)))
         self.known: list[Piece | None] = [None] * len(pieces)
 
     @property
@@ -75,6 +80,18 @@ class PricedPaths:
         )  # fmt: skip
         return Desk(new_tree(self.nodes), rest)
 
+    def turn(self, number: int) -> range:
+        """The pieces whose turn it is; nothing else goes on while this is asked."""
+        stride = max(1, len(self.pieces) // LEADERS)
+        if number < LEAD:
+            return range(stride // 2, len(self.pieces), stride)
+        for k, piece in enumerate(self.known if number == LEAD else ()):
+            leader = self.known[k // stride * stride + stride // 2]
+            if leader is not None and (piece is None or piece.rounds < leader.rounds):
+                piece = self.known[k] = piece or self._open(k)
+                piece.touch[:], piece.rounds = leader.touch, leader.rounds
+        return range(len(self.pieces))
+
     def go(self, k: int, desk: Desk, deadline: float, most: float) -> bool:
         """A round for piece ``k``, or what there is time for; whether nothing is left to do."""
         piece = self.known[k] = self.known[k] or self._open(k)
@@ -83,7 +100,7 @@ class PricedPaths:
         rest, tree = desk.rest_for(piece), desk.tree
         settle(self.items, self.ahead, self.grid, piece.window, rest)
         plant(tree)
-        size = int(max(2, min(max(min(SMALLEST, most // ROUNDS), piece.paths // PART), most - piece.paths)))
+        size = int(max(2, min(max(min(self.smallest, most // ROUNDS), piece.paths // PART), most - piece.paths)))
         while time.perf_counter() < deadline:
             if self._spread(piece, k, desk, size) < GO:
                 break
