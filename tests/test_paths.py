@@ -193,6 +193,21 @@ def test_coarse_boxes_and_short_grids_only_loosen_the_bound_of_a_start(kind, dis
         assert values[0] < truth - 1e-6 or len(values) == 1  # the first trees are too small
 
 
+def test_boxes_that_lie_in_several_cells_count_in_the_cheapest(monkeypatch) -> None:
+    monkeypatch.setattr(priced, "FINE", (20, 20))
+    monkeypatch.setattr(priced, "SMALLEST", 30)
+    edges = [[-1.2, -0.55, -0.543, -0.5, -0.41, 0.6], [-0.07, -0.0031, 0.0, 0.0011, 0.004, 0.07]]
+    model = gumdp.from_gymnasium("MountainCar-v0", bins=gumdp.Bins.at(edges))
+    rng = np.random.default_rng(7)
+    for kind in (gumdp.Entropy(), gumdp.Imitation(rng.dirichlet(np.full(75, 0.3)).reshape(25, 3))):
+        for x in (-0.55, -0.45, float(rng.uniform(-0.6, -0.4))):
+            problem = at_point(Problem(model, kind, 0.9, 7), (x, 0.0))
+            truth, made = best_path(problem, (x, 0.0)), PathBound(problem, 1.0)
+            assert (made.search.grid.cells[:, 0] != made.search.grid.cells[:, 1]).any()
+            assert max(made.grow()) <= truth + 1e-9
+            assert made.value == pytest.approx(truth, abs=1e-9)
+
+
 DRIVE = "0102212221222211022110000021100000000010"  # what to do at first from (-0.55, 0); then it coasts
 
 

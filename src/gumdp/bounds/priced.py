@@ -16,10 +16,8 @@ FINE = (900, 800)  # boxes in each dimension, at most: how far one may drift for
 BOXES = (80_000, 10_000)  # in all, at least and for each second
 LENGTH = 40  # steps that are looked at on the grid
 LEAVES = 300  # of a tree, whose paths say where prices should go
-SMALLEST, ROUNDS = (
-    20_000,
-    32,
-)  # paths of a tree at first, on the finest grid; or this part of all that may be looked at,
+SMALLEST = 20_000  # paths of a tree at first, on the finest grid;
+ROUNDS = 32  # or this part of all that may be looked at,
 PART = 5  # and later this part of all that were
 STEP, SLOWER = 0.5, 6.0  # of the ascent, relative, and the number of rounds after which it is half of it
 CROWDED, FIRST = 1.2, (0.3, 0.2)  # visits from which on an item gets a price; x then, of what they bring and of a step
