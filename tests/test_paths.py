@@ -7,7 +7,10 @@ import pytest
 
 import gumdp
 from gumdp import Problem, Simulator
+from gumdp.bounds import priced
+from gumdp.bounds.grid_kernels import least_of, rows_between
 from gumdp.bounds.paths import PathBound
+from gumdp.bounds.priced_kernels import settle
 from gumdp.models.classic_dynamics import MountainCarBoxes
 from gumdp.models.compiled import Fixed, Simulation, start_state
 from gumdp.objectives.base import Objective
@@ -88,9 +91,24 @@ def test_no_path_is_below_on_500_problems() -> None:
 
 def car(bins: int = 10, horizon: int = 6, kind: str = "entropy", discount: float = 0.9) -> Problem:
     model = gumdp.from_gymnasium("MountainCar-v0", bins=bins)
-    rng = np.random.default_rng(4)
-    imitation = gumdp.Imitation(rng.dirichlet(np.full(3 * bins**2, 0.1)).reshape(bins**2, 3))
-    return Problem(model, gumdp.Entropy() if kind == "entropy" else imitation, discount, horizon)
+    rng, shape = np.random.default_rng(4), (bins**2, 3)
+    objective = {
+        "entropy": gumdp.Entropy(),
+        "imitation": gumdp.Imitation(rng.dirichlet(np.full(3 * bins**2, 0.1)).reshape(shape)),
+        "state entropy": 0.5 * gumdp.StateEntropy() + gumdp.Linear(rng.normal(size=shape)),
+        "squares": gumdp.Quadratic.diagonal(rng.uniform(0, 2, size=shape)),
+        "linear": gumdp.Linear(rng.normal(size=shape)),
+    }[kind]
+    return Problem(model, objective, discount, horizon)
+
+
+def at_point(problem: Problem, start: tuple[float, float]) -> Problem:
+    """The same problem from a single start."""
+    c = problem.model.compiled()
+    point = Simulation(c.actions, c.dynamics, Fixed(start), c.where)
+    return Problem(
+        Simulator.from_record(point, problem.model.bins), problem.objective, problem.discount, problem.horizon
+    )
 
 
 def test_the_image_of_a_box_holds_the_image_of_every_state_in_it() -> None:
@@ -110,19 +128,99 @@ def test_the_image_of_a_box_holds_the_image_of_every_state_in_it() -> None:
             assert (np.array(right) >= after).all()
 
 
-def test_no_cell_is_reached_before_its_release() -> None:
-    problem = car(horizon=200)
-    made, model, rng = PathBound(problem, 0.5), problem.model.compiled(), np.random.default_rng(1)
-    ahead = made.ahead
-    for _ in range(150):
-        s = (float(rng.uniform(-1.2, 0.6)), float(rng.uniform(-0.07, 0.07)))
-        row, column = (int((x - low) / width) for x, low, width in zip(s, ahead.low, ahead.width, strict=True))
-        release = ahead.release[min(row, ahead.counts[0] - 1) * ahead.counts[1] + min(column, ahead.counts[1] - 1)]
-        a = rng.integers(3)
-        for k in range(30):
-            assert release[int(model.cell(s))] <= k
-            a = rng.integers(3) if rng.uniform() < 0.3 else a
-            s = model.dynamics.step(s, np.uint64(a), np.uint64(0))
+def driven(problem: Problem, rng: np.random.Generator, steps: int, start: float):
+    """The states, cells and actions of a drive that changes its mind now and then."""
+    model, s, a = problem.model.compiled(), (start, 0.0), rng.integers(3)
+    for _ in range(steps):
+        a = rng.integers(3) if rng.uniform() < 0.3 else a
+        yield s, int(model.cell(s)), int(a)
+        s = model.dynamics.step(s, np.uint64(a), np.uint64(0))
+
+
+KINDS = ["entropy", "imitation", "state entropy", "squares", "linear"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whatever_the_prices_no_drive_costs_less_than_its_beginning_and_the_rest_from_there(kind, monkeypatch) -> None:
+    """φ̃ of the first t steps, and what is to be paid from the box after them, at every t: also beyond the grid."""
+    monkeypatch.setattr(priced, "LENGTH", 25)
+    problem, rng = car(10, 40, kind), np.random.default_rng(5)
+    made = PathBound(problem, 0.5)
+    search, items, weights = made.search, made.items, problem.weights
+    desk = search.desk()
+    for k in (0, 1, 3):
+        search.go(k, desk, np.inf, 10.0)
+        piece = search.known[k]
+        piece.touch[:] = rng.choice([0.0, 0.01, 0.1, 0.5], size=piece.touch.size) * rng.uniform(size=piece.touch.size)
+        rest = desk.rest_for(piece)
+        settle(items, search.ahead, search.grid, piece.window, rest)
+        for _ in range(20):
+            drive = list(driven(problem, rng, 40, float(rng.uniform(made.pieces[k][0][0], made.pieces[k][1][0]))))
+            d = np.zeros(problem.shape)
+            for w, (_, c, a) in zip(weights, drive, strict=True):
+                d[c, a] += w
+            truth, linear = problem.objective.value(d), items.constant
+            z = np.zeros(items.least.size)
+            for t, (s, c, a) in enumerate(drive):
+                after = rest.tail[t]
+                if t < 25:
+                    after, row, _ = least_of(piece.window, rest.values, t, *rows_between(search.grid, s, s))
+                    assert row >= 0  # no drive leaves the window
+                phi = items.entropy * z * np.log(np.maximum(z, 1e-300)) + items.square * z * z + items.least * z
+                phi += items.hinge * np.maximum(0.0, z - items.kink)
+                bent = np.where(z >= piece.touch, phi, rest.offset + rest.slope * z)
+                assert linear + bent.sum() + after <= truth + 1e-12, (k, t)
+                r = c * 3 + a
+                z[r // items.shared] += weights[t]
+                linear += weights[t] * (items.costs[r] - items.least[r // items.shared])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("discount", [0.7, 1.0])
+def test_coarse_boxes_and_short_grids_only_loosen_the_bound_of_a_start(kind, discount, monkeypatch) -> None:
+    monkeypatch.setattr(priced, "FINE", (30, 40))
+    monkeypatch.setattr(priced, "LENGTH", 4)
+    monkeypatch.setattr(priced, "SMALLEST", 30)
+    rng = np.random.default_rng(6)
+    for x in (-0.48, float(rng.uniform(-0.6, -0.4))):  # -0.48 is where a bin ends
+        problem = at_point(car(10, 7, kind, discount), (x, float(rng.uniform(-0.01, 0.01))))
+        truth = best_path(problem, problem.model.compiled().begin.state)
+        made = PathBound(problem, 1.0)
+        values = list(made.grow())
+        assert made.complete
+        assert max(values) <= truth + 1e-9
+        assert made.value == pytest.approx(truth, abs=1e-9)
+        assert values[0] < truth - 1e-6 or len(values) == 1  # the first trees are too small
+
+
+def test_boxes_that_lie_in_several_cells_count_in_the_cheapest(monkeypatch) -> None:
+    monkeypatch.setattr(priced, "FINE", (20, 20))
+    monkeypatch.setattr(priced, "SMALLEST", 30)
+    edges = [[-1.2, -0.55, -0.543, -0.5, -0.41, 0.6], [-0.07, -0.0031, 0.0, 0.0011, 0.004, 0.07]]
+    model = gumdp.from_gymnasium("MountainCar-v0", bins=gumdp.Bins.at(edges))
+    rng = np.random.default_rng(7)
+    for kind in (gumdp.Entropy(), gumdp.Imitation(rng.dirichlet(np.full(75, 0.3)).reshape(25, 3))):
+        for x in (-0.55, -0.45, float(rng.uniform(-0.6, -0.4))):
+            problem = at_point(Problem(model, kind, 0.9, 7), (x, 0.0))
+            truth, made = best_path(problem, (x, 0.0)), PathBound(problem, 1.0)
+            assert (made.search.grid.cells[:, 0] != made.search.grid.cells[:, 1]).any()
+            assert max(made.grow()) <= truth + 1e-9
+            assert made.value == pytest.approx(truth, abs=1e-9)
+
+
+DRIVE = "0102212221222211022110000021100000000010"  # what to do at first from (-0.55, 0); then it coasts
+
+
+def test_the_bound_knows_that_a_car_stays_in_a_cell_for_some_steps() -> None:
+    problem = at_point(gumdp.zoo.load("mountaincar-entropy"), (-0.55, 0.0))
+    model, s, d = problem.model.compiled(), (-0.55, 0.0), np.zeros(problem.shape)
+    for t, w in enumerate(problem.weights):
+        a = int(DRIVE[t]) if t < len(DRIVE) else 1
+        d[int(model.cell(s)), a] += w
+        s = model.dynamics.step(s, np.uint64(a), np.uint64(0))
+    found = problem.objective.value(d)
+    bound = gumdp.lower_bound(problem, "paths", nodes=2_000_000, time_limit=100.0).value
+    assert found - 0.023 < bound < found
 
 
 CARS = [(10, "entropy", 0.9), (25, "imitation", 0.9), (7, "entropy", 1.0)]
@@ -198,10 +296,7 @@ def test_actions_that_are_not_allowed_are_no_paths() -> None:
 
 
 def test_a_start_at_one_point_needs_no_pieces() -> None:
-    problem = car(horizon=6)
-    c = problem.model.compiled()
-    point = Simulation(c.actions, c.dynamics, Fixed((-0.53, 0.0)), c.where)
-    exact = Problem(Simulator.from_record(point, problem.model.bins), problem.objective, 0.9, 6)
+    exact = at_point(car(horizon=6), (-0.53, 0.0))
     bound = gumdp.lower_bound(exact, "paths", time_limit=5.0)
     assert "the optimum itself" in bound.reason
     assert bound.value == pytest.approx(best_path(exact, (-0.53, 0.0)), abs=1e-9)

@@ -341,7 +341,7 @@ class Search:
     def _paths(self, seconds: float) -> Iterator[Bound]:
         laid = clock.whole()
         try:
-            made = PathBound(self.problem, seconds, self.level, self.seed)
+            made = PathBound(self.problem, seconds, self.level, self.seed, self.nodes)
         except (NotSeparable, TooLarge) as error:
             self.skipped["paths"] = str(error)
             return

@@ -6,6 +6,7 @@ equally likely, the mean is over these, and certain; else starts are drawn, and 
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Iterator
@@ -17,8 +18,8 @@ import numpy as np
 from gumdp.average.polytope import EPSILON
 from gumdp.bounds.decomposition import TooLarge
 from gumdp.bounds.intervals import bernstein_margin
-from gumdp.bounds.paths_kernels import Items, Paths, Points, Work, grow, plant
-from gumdp.bounds.reach_kernels import FAR, LENGTH, Ahead, lay_boxes, release_cells
+from gumdp.bounds.paths_kernels import LENGTH, Ahead, Items, Work, grow
+from gumdp.bounds.priced import PricedPaths, new_tree, path_length
 from gumdp.bounds.separable import NotSeparable, Separable
 from gumdp.models.classic_dynamics import boxes_of, start_pieces
 from gumdp.models.compiled import Fixed, MaskedSimulation, start_state
@@ -29,8 +30,7 @@ from gumdp.seeding import streams
 
 PER_SECOND, MOST, DRAWN = 8, 64, 256  # pieces of the start for each second there is; at most, and if they are drawn
 NODES = 24_000_000  # paths in all, 21 bytes each
-FINE = (900, 800)  # boxes in each dimension, at most: how far one may drift for nothing is what loosens the bound
-BOXES, RELEASES = (80_000, 40_000), 1 << 27  # in all, at least and for each second; and bytes of releases
+PATHS = 10_000  # that are taken to be a second's, where their number is given
 TABLE = 20_000_000  # entries of a table of steps and items
 AT_ONCE, PATIENCE = 64, 0.2  # paths that are looked at in one go at first, and seconds for a go
 PILOT = 4  # of so many drawn starts, one only settles where bounds are cut off
@@ -39,82 +39,44 @@ PILOT = 4  # of so many drawn starts, one only settles where bounds are cut off
 class PathBound:
     """A lower bound that rises as more paths are looked at."""
 
-    def __init__(self, problem: Problem, seconds: float, level: float = 0.99, seed: int = 0) -> None:
+    def __init__(
+        self, problem: Problem, seconds: float, level: float = 0.99, seed: int = 0, nodes: int | None = None
+    ) -> None:
         if why := unfit(problem):
             raise NotSeparable(why)
         assert isinstance(problem.model, Simulator)
-        self.problem, self.model = problem, problem.model
-        compiled = self.model.compiled()
-        self.compiled, bare = compiled, compiled.simulation if isinstance(compiled, MaskedSimulation) else compiled
-        self.items = items_of(problem)
+        self.problem, self.items, compiled = problem, items_of(problem), problem.model.compiled()
+        bare = compiled.simulation if isinstance(compiled, MaskedSimulation) else compiled
+        bins = (problem.model.bins.shape if problem.model.bins is not None else None) or ()
+        boxes = boxes_of(bare.dynamics) if compiled is bare and len(bins) == 2 else None
+        if boxes is not None and nodes is not None:
+            seconds = min(seconds, nodes / PATHS)
         about = 2.0 ** round(np.log2(max(seconds, 0.1)))  # so that it does not depend on how long other methods took
         count = int(np.clip(PER_SECOND * about, 4, DRAWN))
-        boxes = boxes_of(bare.dynamics) if compiled is bare else None
         pieces = [(bare.begin.state,) * 2] if isinstance(bare.begin, Fixed) else None
-        if pieces is None and boxes is not None and self.model.bins is not None:
+        if pieces is None and boxes is not None:
             pieces = start_pieces(bare.begin, min(count, MOST))
         self.level = 1.0 if pieces is not None else level
         if pieces is None:
             pieces = [(s, s) for s in (start_state(compiled, pair[0]) for pair in streams(seed, count))]
             if problem.objective.bounds(problem.shape) is None:
                 raise NotSeparable("the start is drawn, and the objective does not say between which bounds it lies")
-        self.pieces = pieces
-        self.world, self.ahead = self._look_ahead(bare, boxes, about)
-        self.trees = [self._tree(NODES // len(pieces)) for _ in pieces]
-        self.workers = min(os.cpu_count() or 1, len(pieces))
-        sizes = abs(self.items.constant) + float(np.abs(self.ahead.fresh).max(axis=1).sum())
-        self.margin = 8.0 * EPSILON * (problem.steps + 64) * max(1.0, sizes)
-
-    def _look_ahead(self, bare: Any, boxes: Any, seconds: float) -> tuple[Any, Ahead]:
-        """What moves boxes, and when cells can be reached."""
-        weights, items, cells = self.problem.weights, self.items, self.problem.shape[0]
-        w = weights[:, None]
-        fresh = items.entropy * (w * np.log(w)) + items.square * w * w + items.least * w
-        fresh += items.hinge * (np.maximum(0.0, w - items.kink) - np.maximum(0.0, -items.kink))
-        cheapest = np.ascontiguousarray(fresh.reshape(len(weights), cells, -1).min(axis=2))
-        beyond = np.append(np.cumsum(fresh.min(axis=1)[::-1])[::-1], 0.0)
-        shape = bins.shape if (bins := self.model.bins) is not None else None
-        nothing = np.zeros((0, 0), np.uint8), np.zeros(2), np.ones(2), np.ones(2, np.int64), np.array([1, cells])
-        if boxes is None or shape is None or len(shape) != 2:
-            return Points(bare.dynamics), Ahead(weights, fresh, cheapest, beyond, *nothing)
-        world, low, high = boxes
-        most = min(max(BOXES[0], BOXES[1] * seconds), RELEASES / cells)
-        part = min(1.0, np.sqrt(most / np.prod(FINE)))
-        counts = np.array([n * max(1, int(part * fine) // n) for n, fine in zip(shape, FINE, strict=True)])
-        width = (np.array(high) - low) / counts
-        release = np.full((int(counts.prod()), cells), FAR, np.uint8)
-        ahead = Ahead(
-            weights, fresh, cheapest, beyond, release, np.array(low), width, counts, np.array(shape, np.int64)
-        )
-        spans = np.zeros((len(release) * items.actions, 4), np.int32)
-        now = np.zeros((len(release), (cells + 63) // 64), np.uint64)
-        lay_boxes(world, bare.where, items.actions, ahead, spans, now)
-        release_cells(items.actions, ahead, spans, now, np.zeros_like(now))
-        return world, ahead
-
-    def _tree(self, nodes: int) -> Paths:
-        paths = Paths(
-            np.empty(nodes, np.int32), np.empty(nodes, np.int32), np.empty(nodes), np.empty(nodes, bool),
-            np.empty(nodes, np.int32), np.zeros(2, np.int64),
-        )  # fmt: skip
-        plant(paths)
-        return paths
-
-    def _work(self) -> Work:
-        n, (cells, _) = self.items.least.size, self.problem.shape
-        whole = {name: np.zeros(n, np.int32) for name in ("visited", "active", "untouched")}
-        real = {name: np.zeros(n) for name in ("z", "own", "reached", "y", "xi", "lacks", "slope", "small", "large")}
-        return Work(
-            trail=np.zeros(self.problem.steps, np.int32), release=np.zeros(cells, np.int32),
-            near=np.zeros(cells, np.int32), alone=np.zeros((n, LENGTH)), open=np.zeros(LENGTH), **whole, **real,
-        )  # fmt: skip
+        self.pieces, self.workers = pieces, min(os.cpu_count() or 1, len(pieces))
+        known = compiled, self.items, steps_of(problem, self.items)
+        self.search: Any  # PricedPaths or PlainPaths
+        if boxes is not None:
+            self.search = PricedPaths(boxes, bins, *known, pieces, about, NODES // self.workers)
+        else:
+            self.search = PlainPaths(bare.dynamics, *known, [low for low, _ in pieces], NODES // len(pieces))
+        sizes = abs(self.items.constant) + float(np.abs(known[2].fresh).max(axis=1).sum())
+        self.margin = 8.0 * EPSILON * (problem.steps + 64 + self.items.least.size) * max(1.0, sizes)
 
     # --- the bound ---
 
     @property
     def bounds(self) -> Array:
         """The bound of each piece, rounding allowed for."""
-        return np.array([tree.bound[tree.heap[0]] for tree in self.trees]) - self.margin
+        return np.asarray(self.search.bounds - self.margin)
 
     @property
     def value(self) -> float:
@@ -132,18 +94,12 @@ class PathBound:
     @property
     def paths(self) -> int:
         """How many were looked at."""
-        return int(sum(tree.size[0] for tree in self.trees))
+        return int(self.search.paths)
 
     @property
     def complete(self) -> bool:
         """Whether the bound of each piece is the value of a whole path."""
-        return all(self._whole(tree) for tree in self.trees)
-
-    def _whole(self, tree: Paths) -> bool:
-        node, length = int(tree.heap[0]), 0
-        while tree.parent[node] >= 0:
-            node, length = int(tree.parent[node]), length + 1
-        return length == self.problem.steps
+        return bool(self.search.complete)
 
     @property
     def reason(self) -> str:
@@ -156,24 +112,20 @@ class PathBound:
 
     def grow(self, deadline: float = np.inf, most: int | None = None) -> Iterator[float]:
         """Look at more paths until the deadline, or until about ``most`` were; yield the bound from time to time."""
-        work = [self._work() for _ in range(self.workers)]
-        times, share = [AT_ONCE] * len(self.trees), (most or 0) / len(self.trees)
-        full = [False] * len(self.trees)
+        desks = [self.search.desk() for _ in range(self.workers)]
+        count = len(self.pieces)
+        share, full = (np.inf if most is None else most / count), [False] * count
 
         def some(first: int) -> None:
-            for k in range(first, len(self.trees), self.workers):
-                tree, began = self.trees[k], time.perf_counter()
-                if not full[k] and began < deadline:
-                    done = grow(
-                        self.world, self.compiled, self.items, self.ahead, tree, *self.pieces[k], work[first], times[k]
-                    )
-                    full[k] = done < times[k] or (most is not None and tree.size[0] >= share)
-                    if most is None:
-                        rate = PATIENCE / max(time.perf_counter() - began, 1e-9)
-                        times[k] = int(np.clip(times[k] * rate, 1, 2 * times[k]))
+            for k in turn[first :: self.workers]:
+                if not full[k] and time.perf_counter() < deadline:
+                    full[k] = self.search.go(k, desks[first], deadline, share)
 
         with ThreadPoolExecutor(self.workers) as pool:
-            while not all(full) and time.perf_counter() < deadline:
+            for number in itertools.count():
+                if all(full) or time.perf_counter() > deadline:
+                    break
+                turn = self.search.turn(number)
                 list(pool.map(some, range(self.workers)))
                 if not np.isneginf(self.bounds).any():
                     yield self.value
@@ -183,6 +135,63 @@ class PathBound:
         if self.level < 1.0 or len(self.pieces) == 1:
             return None
         return Starts(self.problem, np.array([low[0] for low, _ in self.pieces]), self.bounds)
+
+
+class PlainPaths:
+    """Bounds of single starts: a tree of paths from each, where the rest of a path may be anywhere."""
+
+    def __init__(self, dynamics: Any, compiled: Any, items: Items, ahead: Ahead, starts: Any, nodes: int) -> None:
+        self.dynamics, self.compiled, self.items, self.ahead, self.starts = dynamics, compiled, items, ahead, starts
+        self.trees = [new_tree(nodes) for _ in starts]
+        self.times = [AT_ONCE] * len(starts)
+
+    @property
+    def bounds(self) -> Array:
+        """The bound of each start."""
+        return np.array([tree.bound[tree.heap[0]] for tree in self.trees])
+
+    @property
+    def paths(self) -> int:
+        """How many were looked at."""
+        return int(sum(tree.size[0] for tree in self.trees))
+
+    @property
+    def complete(self) -> bool:
+        """Whether the bound of each start is the value of a whole path."""
+        return all(path_length(tree) == self.ahead.weights.size for tree in self.trees)
+
+    def desk(self) -> Work:
+        """What one thread works with."""
+        n, (steps, cells) = self.items.least.size, self.ahead.cheapest.shape
+        whole = {name: np.zeros(n, np.int32) for name in ("visited", "active", "untouched")}
+        real = {name: np.zeros(n) for name in ("z", "own", "reached", "y", "xi", "lacks", "slope", "small", "large")}
+        return Work(
+            trail=np.zeros(steps, np.int32), release=np.zeros(cells, np.int32), near=np.zeros(cells, np.int32),
+            alone=np.zeros((n, LENGTH)), open=np.zeros(LENGTH), **whole, **real,
+        )  # fmt: skip
+
+    def turn(self, number: int) -> range:
+        """The starts whose turn it is."""
+        return range(len(self.starts))
+
+    def go(self, k: int, desk: Any, deadline: float, most: float) -> bool:
+        """Look at some more paths from start ``k``; whether nothing is left to do."""
+        tree, times, began = self.trees[k], self.times[k], time.perf_counter()
+        done = grow(self.dynamics, self.compiled, self.items, self.ahead, tree, self.starts[k], desk, times)
+        if most == np.inf:
+            rate = PATIENCE / max(time.perf_counter() - began, 1e-9)
+            self.times[k] = int(np.clip(times * rate, 1, 2 * times))
+        return bool(done < times or tree.size[0] >= most)
+
+
+def steps_of(problem: Problem, items: Items) -> Ahead:
+    """What each step costs where nobody was."""
+    w, cells = problem.weights[:, None], problem.shape[0]
+    fresh = items.entropy * (w * np.log(w)) + items.square * w * w + items.least * w
+    fresh += items.hinge * (np.maximum(0.0, w - items.kink) - np.maximum(0.0, -items.kink))
+    cheapest = np.ascontiguousarray(fresh.reshape(len(w), cells, -1).min(axis=2))
+    beyond = np.append(np.cumsum(fresh.min(axis=1)[::-1])[::-1], 0.0)
+    return Ahead(problem.weights, fresh, cheapest, beyond)
 
 
 class Starts(NamedTuple):

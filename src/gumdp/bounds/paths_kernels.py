@@ -1,17 +1,13 @@
 """Where nothing is left to chance, a history is a path: the first steps of each exactly, and a bound of the rest.
 
-States are boxes, from a lower to an upper corner: a start that is drawn is one of several narrow boxes, and each step
-leads to a box that holds every state which the step can lead to. Where a box lies in several cells, the controller
-chooses: every true path is among the paths looked at. A box of one point is a state.
-
-The rest of a path is bounded without its dynamics, but for the first step at which each cell can be reached. Let an
+The rest of a path is bounded without its dynamics: after a step in the cell where it is, it may be anywhere. Let an
 item (a pair, or a state) have the share z so far and the convex cost φ. The steps still to come that go there cost
 ψ(Σ w), ψ(y) = φ(z + y) - φ(z). With the tangent of φ at z + ξ, of slope g, and what it lacks at z, c = φ(z + ξ) - g·ξ -
 φ(z) ≤ 0,
 
     ψ(Σ w) ≥ c + Σ over w < ξ of g·w + Σ over w ≥ ξ of (ψ(w) - c),
 
-since (ψ - c)(y)/y is least at ξ. So each step may take the cheapest item that can be reached, by charges that depend on
+since (ψ - c)(y)/y is least at ξ. So each step may take the cheapest item, by charges that depend on
 nothing else, and every ξ ≥ 0 gives a bound. ξ = 0 where an item is visited once; where steps crowd, it is about what
 they bring.
 """
@@ -22,10 +18,20 @@ import math
 from typing import Any, NamedTuple
 
 from gumdp.bounds.decomposition_kernels import xlogx
-from gumdp.bounds.reach_kernels import FAR, LENGTH, released
-from gumdp.jit.record import kernel, part, record, u64
+from gumdp.jit.record import kernel, part, u64
 
 ROUNDS = 2  # of the ascent in ξ
+LENGTH = 30  # steps that are looked at one by one
+FAR = LENGTH  # the release of a cell that is not looked at
+
+
+class Ahead(NamedTuple):
+    """The steps."""
+
+    weights: Any  # float64 [T]
+    fresh: Any  # float64 [T, N]: what step t costs at an item that was never visited
+    cheapest: Any  # float64 [T, cells]: at the cheapest item of a cell
+    beyond: Any  # float64 [T + 1]: the least of that, from step t on
 
 
 class Items(NamedTuple):
@@ -43,7 +49,7 @@ class Items(NamedTuple):
 
 
 class Paths(NamedTuple):
-    """A tree of paths from one box; node 0 is the empty path. The heap has the leaves, the least bound first."""
+    """A tree of paths; node 0 is the empty path. The heap has the leaves, the least bound first."""
 
     parent: Any  # int32 [n]
     pair: Any  # int32 [n]: the last pair of the path
@@ -73,17 +79,6 @@ class Work(NamedTuple):
     near: Any  # int32 [cells]: and kept
     alone: Any  # float64 [N, LENGTH]: what each step costs at an active item, if no other goes there
     open: Any  # float64 [LENGTH]: and in the cheapest untouched cell
-
-
-@record
-class Points:
-    """The image of a state is the next one: for boxes of one point."""
-
-    dynamics: Any
-
-    def image(self, low, high, a):
-        s = self.dynamics.step(low, a, u64(0))
-        return s, s
 
 
 @part
@@ -293,8 +288,8 @@ def trail_of(paths, node, work):
 
 
 @part
-def walk(world, items, ahead, work, length, low, high):
-    """(the box where the path in ``work.trail`` leads, its linear costs, how many items it visits)."""
+def walk(dynamics, items, ahead, work, length, s):
+    """(the state where the path in ``work.trail`` leads, its linear costs, how many items it visits)."""
     linear, visited = items.constant, 0
     for k in range(length):
         r, w = work.trail[length - 1 - k], ahead.weights[k]
@@ -304,43 +299,40 @@ def walk(world, items, ahead, work, length, low, high):
             visited += 1
         work.z[i] += w
         linear += w * (items.costs[r] - items.least[i])
-        low, high = world.image(low, high, u64(r % items.actions))
-    return low, high, linear, visited
+        s = dynamics.step(s, u64(r % items.actions), u64(0))
+    return s, linear, visited
 
 
 @part
-def widen(model, items, ahead, paths, at, first, last, node, t, value, work):
-    """The children of a path to a box in cells ``first`` … ``last``; ``value`` is its φ and its linear costs."""
-    bound, ends, bins = paths.bound[node], t + 1 == ahead.weights.size, ahead.bins[1]
-    for row in range(first // bins, last // bins + 1):
-        for column in range(first % bins, last % bins + 1):
-            for a in range(items.actions):
-                if ahead.release.size == 0 and not model.allowed(at, u64(a)):
-                    continue
-                r = (row * bins + column) * items.actions + a
-                if ends:
-                    i, w = r // items.shared, ahead.weights[t]
-                    more = phi(items, i, work.z[i] + w) - phi(items, i, work.z[i])
-                    more += w * (items.costs[r] - items.least[i])
-                    push(paths, node, r, max(bound, value + more), True)
-                else:
-                    push(paths, node, r, bound, False)
+def widen(model, items, ahead, paths, s, c, node, t, value, work):
+    """The children of a path to a state in cell ``c``; ``value`` is its φ and its linear costs."""
+    bound, ends = paths.bound[node], t + 1 == ahead.weights.size
+    for a in range(items.actions):
+        if not model.allowed(s, u64(a)):
+            continue
+        r = c * items.actions + a
+        if ends:
+            i, w = r // items.shared, ahead.weights[t]
+            more = phi(items, i, work.z[i] + w) - phi(items, i, work.z[i])
+            more += w * (items.costs[r] - items.least[i])
+            push(paths, node, r, max(bound, value + more), True)
+        else:
+            push(paths, node, r, bound, False)
 
 
 @kernel
-def grow(world, model, items, ahead, paths, low, high, work, times):
-    """Look at up to ``times`` paths from the box (low, high), those of the least bound first; how many were.
+def grow(dynamics, model, items, ahead, paths, start, work, times):
+    """Look at up to ``times`` paths from a start, those of the least bound first; how many were.
 
     Fewer are when the tree is full, or when its least bound is that of a whole path: then it is the optimum.
     """
-    room = items.actions * work.release.size if ahead.release.size else items.actions
     for done in range(times):
         node = paths.heap[0]
         t = trail_of(paths, node, work)
-        if t == ahead.weights.size or paths.size[0] + room > paths.parent.size:
+        if t == ahead.weights.size or paths.size[0] + items.actions > paths.parent.size:
             return done
-        at, end, linear, visited = walk(world, items, ahead, work, t, low, high)
-        first, last = int(model.cell(at)), int(model.cell(end))
+        s, linear, visited = walk(dynamics, items, ahead, work, t, start)
+        c = int(model.cell(s))
         value = linear
         for q in range(visited):
             i = work.visited[q]
@@ -353,9 +345,10 @@ def grow(world, model, items, ahead, paths, low, high, work, times):
             paths.size[1] -= 1
             paths.heap[0] = paths.heap[paths.size[1]]
             sink(paths, 0)
-            widen(model, items, ahead, paths, at, first, last, node, t, value, work)
+            widen(model, items, ahead, paths, s, c, node, t, value, work)
         else:
-            released(ahead, first, last, at, end, work)
+            for other in range(work.release.size):
+                work.release[other] = 0 if other == c else 1
             paths.looked[node] = True
             paths.bound[node] = max(paths.bound[node], value + rest_of(items, ahead, work, t, visited))
             sink(paths, 0)
