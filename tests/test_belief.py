@@ -274,7 +274,12 @@ def shortfall(value: np.ndarray, trial: gumdp.Trial) -> float:
 
 
 @pytest.mark.parametrize(
-    "pulls", [5, pytest.param(10, marks=pytest.mark.slow), pytest.param(20, marks=pytest.mark.slow)]
+    "pulls",
+    [
+        pytest.param(5, marks=pytest.mark.thorough),
+        pytest.param(10, marks=pytest.mark.slow),
+        pytest.param(20, marks=pytest.mark.slow),
+    ],
 )
 def test_a_bandit_is_played_as_well_as_it_can_be(pulls: int) -> None:
     problem, value = bandit(pulls), best_successes(pulls)

@@ -27,11 +27,14 @@ MARKS = {
             f"docs/{page}.md"
             for page in (
                 "extending",
+                "mathematics",
                 "reproducing",
                 "guide/certificates",
                 "guide/counts",
+                "guide/experiments",
                 "guide/learning",
                 "guide/own-planner",
+                "guide/worlds",
             )
         ),
         pytest.mark.thorough,

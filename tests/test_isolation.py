@@ -265,7 +265,7 @@ def test_an_export_that_fails_leaves_nothing_and_keeps_what_was_there(tmp_path: 
     with Store.open(tmp_path / "out") as store:
         store.add(Arm("m1-entropy", "random"), [Outcome(0, 1.0, 1.0)])
 
-        def broken():
+        def broken(arms):
             yield ("one", "row")
             raise OSError(28, "No space left on device")
 

@@ -409,6 +409,7 @@ def test_the_policy_that_is_best_on_average_plays_totals_too() -> None:
         gumdp.evaluate(problem, gumdp.BestOnAverage(resolve=True), trials=1)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("discount", [0.9, 1.0])
 def test_kinks_and_curves_together_are_certified(discount: float) -> None:
     objective = gumdp.Entropy() + 2.0 * gumdp.WorstCase(np.random.default_rng(1).random((3, 4, 3)))

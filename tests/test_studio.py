@@ -246,6 +246,7 @@ def test_the_bound_along_a_run_is_told_for_past_and_future_steps(client: Client)
     assert again == pytest.approx(floors, abs=2e-5)
 
 
+@pytest.mark.thorough
 def test_a_certificate_is_what_certify_says(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clock._any, "before", clock._any.before + 3600.0)  # as if much had been compiled before
     client.do("certify", problem=TINY, planner={"name": "random"}, seed=3, trials=60, seconds=0.2, run=7)
@@ -268,6 +269,7 @@ def idle(session: Any) -> float:
     return time.monotonic() - began
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("closing", [False, True])
 def test_a_certificate_can_be_stopped_within_a_second(studio: Studio, closing: bool) -> None:
     with Client(studio) as client:

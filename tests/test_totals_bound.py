@@ -114,6 +114,7 @@ def test_a_histories_limit_gives_the_same_bound_each_time_and_time_is_kept() -> 
         lower_bound(problem, "totals", time_limit=1.0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "objective, why",
     [
@@ -151,6 +152,7 @@ def test_interpreted_and_compiled_bounds_have_the_same_bits() -> None:
 # --- totals below 0, and totals that stay 0 ---
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "objective",
     [
