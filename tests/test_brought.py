@@ -181,6 +181,20 @@ def test_a_damaged_model_file_is_refused(tmp_path: Path, name):
         gumdp.load_model(path)
 
 
+def test_a_small_file_that_unpacks_to_more_than_memory_is_refused(tmp_path: Path, monkeypatch):
+    path, problem = tmp_path / "model.npz", gumdp.zoo.load("m1-entropy")
+    np.savez_compressed(path, format=np.array("gumdp model"), version=np.array(1), shape=np.zeros(10**6))
+    assert path.stat().st_size < 20_000
+    monkeypatch.setattr("gumdp.files.LARGEST", 7 << 20)
+    with pytest.raises(gumdp.GumdpError, match="can't be read: it would unpack to more than 7 MiB"):
+        gumdp.load_model(path)
+    with pytest.raises(gumdp.GumdpError, match="can't be read: it would unpack to more than 7 MiB"):
+        gumdp.Greedy().start(problem).load(path)
+    monkeypatch.undo()
+    with pytest.raises(gumdp.GumdpError, match="is damaged"):
+        gumdp.load_model(path)
+
+
 # --- the shell ---
 
 

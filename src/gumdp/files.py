@@ -1,13 +1,18 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, and archives of arrays from anywhere."""
 
 from __future__ import annotations
 
 import errno
+import io
 import os
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+LARGEST = 4 << 30  # bytes that an archive may unpack to
 
 
 def write(path: Path, content: str | bytes, *, through: bool = False) -> None:
@@ -52,3 +57,15 @@ def make_folder(folder: Path) -> Path:
     if folder.is_symlink():
         raise OSError(errno.ELOOP, "there is a link in the place of a folder", str(folder))
     return folder
+
+
+def read_arrays(path: Path) -> dict[str, Any]:
+    """The arrays of an ``.npz`` file, which may be a stranger's: data only, and no more than fits into memory."""
+    import numpy as np
+
+    data = io.BytesIO(path.read_bytes())
+    with zipfile.ZipFile(data) as archive:
+        if sum(member.file_size for member in archive.infolist()) > LARGEST:
+            raise OSError(errno.EFBIG, f"it would unpack to more than {LARGEST >> 20} MiB", str(path))
+    with np.load(data, allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}

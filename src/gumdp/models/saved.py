@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 from gumdp.errors import GumdpError, check_path, check_type, show
-from gumdp.files import write
+from gumdp.files import read_arrays, write
 from gumdp.models.learned import Learned
 from gumdp.models.source import Source, observation_is_state
 from gumdp.models.tabular import Tabular
@@ -62,12 +62,10 @@ def load_model(path: str | os.PathLike[str]) -> Tabular:
     """
     file = check_path("load_model: path", path)
     try:
-        data = io.BytesIO(file.read_bytes())
-        with np.load(data, allow_pickle=False) as archive:
-            if str(archive["format"]) != FORMAT:
-                raise KeyError("format")
-            version = int(archive["version"])
-            table = {name: archive[name] for name in archive.files} if version == VERSION else {}
+        table = read_arrays(file)
+        if str(table["format"]) != FORMAT:
+            raise KeyError("format")
+        version = int(table["version"])
     except OSError as error:
         raise GumdpError(f"{show(str(path))} can't be read: {error.strerror or error}.") from error
     except Exception:  # what is damaged, or was never one, fails in many ways

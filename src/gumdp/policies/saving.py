@@ -46,8 +46,7 @@ def write(path: str | Path, title: str, arrays: Arrays) -> None:
 def read(path: str | Path, title: str) -> Arrays:
     """The arrays of a file that was written under this title."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        arrays = files.read_arrays(Path(path))
         found = json.loads(str(arrays.pop("title")))
     except OSError as error:
         raise GumdpError(f"load: {show(str(path))} can't be read: {error.strerror or 'it is no such file'}.") from None
