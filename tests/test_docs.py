@@ -21,6 +21,7 @@ from own_code import forget
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(p.relative_to(DOCS).as_posix() for p in DOCS.rglob("*.md"))
 MARKS = {
+    "README.md": pytest.mark.thorough,
     "docs/guide/bring-your-own.md": pytest.mark.slow,
     **dict.fromkeys(
         (

@@ -60,6 +60,7 @@ def test_more_trials_continue_the_same_sequence() -> None:
     assert np.array_equal(few, many[:10])
 
 
+@pytest.mark.thorough
 def test_two_interpreters_get_the_same_bits() -> None:
     code = (
         "import gumdp, json; problem = gumdp.zoo.load('m1-entropy')\n"

@@ -321,6 +321,7 @@ def test_jensen_at_the_root_is_what_is_known() -> None:
         assert solution.gap < 1e-6
 
 
+@pytest.mark.thorough
 def test_solving_again_at_each_step_beats_solving_once() -> None:
     problem = gumdp.zoo.load("m2-imitation")
     once = gumdp.evaluate(problem, gumdp.BestOnAverage(), trials=200, seed=1)

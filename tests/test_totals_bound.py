@@ -95,6 +95,7 @@ def test_longer_runs_whose_totals_merge_are_bounded_too() -> None:
         check(problem.in_pairs("a test")[0], gumdp.solve_exact(problem).value, 0.2)
 
 
+@pytest.mark.thorough
 def test_the_bound_is_below_the_optimum_where_nothing_is_left_to_chance() -> None:
     bound = lower_bound(gumdp.zoo.load("m3-deterministic"), ["jensen", "totals"], nodes=10_000, time_limit=60.0)
     jensen = {part.method: part.value for part in bound.parts}["jensen"]
@@ -139,6 +140,7 @@ print(made.bound(made.layers(9)).hex())
 """
 
 
+@pytest.mark.thorough
 def test_interpreted_and_compiled_bounds_have_the_same_bits() -> None:
     def run(**settings: str) -> str:
         made = subprocess.run(

@@ -69,6 +69,7 @@ def test_what_ties_races_again_with_few_iterations():
     assert set(asked) == {1, few, found.iterations}
 
 
+@pytest.mark.thorough
 def test_on_taxi_every_trial_reaches_what_none_can_be_below():
     problem = gumdp.zoo.load("taxi-entropy")
     bound = gumdp.lower_bound(problem, methods=["distinct"]).value
