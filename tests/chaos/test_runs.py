@@ -31,7 +31,6 @@ planners = ["random"]
 INTERPRETED = """
 import gumdp, os, time
 from gumdp.zoo import Entry, register
-from clock import in_time
 
 def build(pause=0.0):
     def cost(d):
