@@ -147,12 +147,12 @@ def test_whatever_the_prices_no_drive_costs_less_than_its_beginning_and_the_rest
     problem, rng = car(10, 40, kind), np.random.default_rng(5)
     made = PathBound(problem, 0.5)
     search, items, weights = made.search, made.items, problem.weights
-    desk = search.desk()
+    workspace = search.workspace()
     for k in (0, 1, 3):
-        search.go(k, desk, np.inf, 10.0)
+        search.go(k, workspace, np.inf, 10.0)
         piece = search.known[k]
         piece.touch[:] = rng.choice([0.0, 0.01, 0.1, 0.5], size=piece.touch.size) * rng.uniform(size=piece.touch.size)
-        rest = desk.rest_for(piece)
+        rest = workspace.rest_for(piece)
         settle(items, search.ahead, search.grid, piece.window, rest)
         for _ in range(20):
             drive = list(driven(problem, rng, 40, float(rng.uniform(made.pieces[k][0][0], made.pieces[k][1][0]))))

@@ -112,14 +112,14 @@ class PathBound:
 
     def grow(self, deadline: float = np.inf, most: int | None = None) -> Iterator[float]:
         """Look at more paths until the deadline, or until about ``most`` were; yield the bound from time to time."""
-        desks = [self.search.desk() for _ in range(self.workers)]
+        workspaces = [self.search.workspace() for _ in range(self.workers)]
         count = len(self.pieces)
         share, full = (np.inf if most is None else most / count), [False] * count
 
         def some(first: int) -> None:
             for k in turn[first :: self.workers]:
                 if not full[k] and time.perf_counter() < deadline:
-                    full[k] = self.search.go(k, desks[first], deadline, share)
+                    full[k] = self.search.go(k, workspaces[first], deadline, share)
 
         with ThreadPoolExecutor(self.workers) as pool:
             for number in itertools.count():
@@ -160,7 +160,7 @@ class PlainPaths:
         """Whether the bound of each start is the value of a whole path."""
         return all(path_length(tree) == self.ahead.weights.size for tree in self.trees)
 
-    def desk(self) -> Work:
+    def workspace(self) -> Work:
         """What one thread works with."""
         n, (steps, cells) = self.items.least.size, self.ahead.cheapest.shape
         whole = {name: np.zeros(n, np.int32) for name in ("visited", "active", "untouched")}
@@ -174,10 +174,10 @@ class PlainPaths:
         """The starts whose turn it is."""
         return range(len(self.starts))
 
-    def go(self, k: int, desk: Any, deadline: float, most: float) -> bool:
+    def go(self, k: int, workspace: Any, deadline: float, most: float) -> bool:
         """Look at some more paths from start ``k``; whether nothing is left to do."""
         tree, times, began = self.trees[k], self.times[k], time.perf_counter()
-        done = grow(self.dynamics, self.compiled, self.items, self.ahead, tree, self.starts[k], desk, times)
+        done = grow(self.dynamics, self.compiled, self.items, self.ahead, tree, self.starts[k], workspace, times)
         if most == np.inf:
             rate = PATIENCE / max(time.perf_counter() - began, 1e-9)
             self.times[k] = int(np.clip(times * rate, 1, 2 * times))

@@ -68,7 +68,7 @@ class PricedPaths:
         """Whether the bound of each piece is the value of a whole path."""
         return all(piece is not None and piece.complete for piece in self.known)
 
-    def desk(self) -> Desk:
+    def workspace(self) -> Workspace:
         """What one thread works with."""
         n, steps = self.items.least.size, min(LENGTH, self.ahead.weights.size)
         names = ("z", "touch", "slope", "offset", "turn", "visits", "mass", "small", "large")
@@ -76,7 +76,7 @@ class PricedPaths:
             trail=np.zeros(self.ahead.weights.size, np.int32), charges=np.zeros((steps, self.items.costs.size)),
             values=np.zeros(0), tail=np.zeros(self.ahead.weights.size + 1), **{name: np.zeros(n) for name in names},
         )  # fmt: skip
-        return Desk(new_tree(self.nodes), rest)
+        return Workspace(new_tree(self.nodes), rest)
 
     def turn(self, number: int) -> range:
         """The pieces whose turn it is; nothing else goes on while this is asked."""
@@ -90,17 +90,17 @@ class PricedPaths:
                 piece.touch[:], piece.rounds = leader.touch, leader.rounds
         return range(len(self.pieces))
 
-    def go(self, k: int, desk: Desk, deadline: float, most: float) -> bool:
+    def go(self, k: int, workspace: Workspace, deadline: float, most: float) -> bool:
         """A round for piece ``k``, or what there is time for; whether nothing is left to do."""
         piece = self.known[k] = self.known[k] or self._open(k)
         if piece.complete or piece.paths >= most:
             return True
-        rest, tree = desk.rest_for(piece), desk.tree
+        rest, tree = workspace.rest_for(piece), workspace.tree
         settle(self.items, self.ahead, self.grid, piece.window, rest)
         plant(tree)
         size = int(max(2, min(max(min(self.smallest, most // ROUNDS), piece.paths // PART), most - piece.paths)))
         while time.perf_counter() < deadline:
-            if self._spread(piece, k, desk, size) < GO:
+            if self._spread(piece, k, workspace, size) < GO:
                 break
         piece.paths += int(tree.size[0])
         piece.bound = max(piece.bound, float(tree.bound[tree.heap[0]]))
@@ -115,10 +115,10 @@ class PricedPaths:
         size = open_window(self.grid, self.items.actions, *self.pieces[k], window)
         return Piece(window, size, self.items.least.size)
 
-    def _spread(self, piece: Piece, k: int, desk: Desk, size: int) -> int:
+    def _spread(self, piece: Piece, k: int, workspace: Workspace, size: int) -> int:
         done: int = spread(
-            self.world, self.compiled, self.items, self.ahead, self.grid, piece.window, desk.tree, *self.pieces[k],
-            desk.rest, size, GO,
+            self.world, self.compiled, self.items, self.ahead, self.grid, piece.window, workspace.tree, *self.pieces[k],
+            workspace.rest, size, GO,
         )  # fmt: skip
         return done
 
@@ -139,7 +139,7 @@ class Piece:
         self.rounds += 1
 
 
-class Desk:
+class Workspace:
     """What one thread works with."""
 
     def __init__(self, tree: Paths, rest: Rest) -> None:
