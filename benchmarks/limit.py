@@ -11,8 +11,41 @@ from typing import Any
 
 import numpy as np
 
-from gumdp.jit.random import advance, high, mix
-from gumdp.jit.record import kernel, u64
+import gumdp
+from gumdp.jit.random import advance, below, high, low, mix
+from gumdp.jit.record import kernel, record, u64
+from gumdp.models.table_kernels import draw_limits
+
+
+@record
+class Rows:
+    """A table as it is stored, row after row: what the limit walks through, whatever searches make of it."""
+
+    actions: int
+    offsets: Any  # uint32 [S·A + 1]
+    successors: Any  # int32 [n]
+    limits: Any  # uint32 [n]
+
+    def step(self, s, a, bits):
+        j, draw = u64(self.offsets[s * u64(self.actions) + a]), low(bits)
+        while draw > self.limits[j]:
+            j += u64(1)
+        return u64(self.successors[j])
+
+    def pick(self, s, draw):
+        return below(draw, self.actions)
+
+    def cell(self, s):
+        return s
+
+
+def rows_of(model: Any) -> Any:
+    """The model that the limit simulates: a table as its rows, any other as it is."""
+    if not isinstance(model, gumdp.Tabular):
+        return model.compiled()
+    limits = np.empty(model.probabilities.size, np.uint32)
+    draw_limits(model.offsets, model.probabilities, limits)
+    return Rows(model.shape[1], model.offsets.astype(np.uint32), model.successors, limits)
 
 
 @kernel
@@ -56,8 +89,8 @@ uint64_t bare(const uint32_t *offsets, const int32_t *successors, const uint32_t
 """
 
 
-def in_c(table: Any) -> Any:
-    """``bare`` of a tabular model, by gcc -O3 -march=native; None where there is no gcc."""
+def in_c(table: Rows) -> Any:
+    """``bare`` of a table, by gcc -O3 -march=native; None where there is no gcc."""
     if shutil.which("gcc") is None:
         return None
     folder = Path(tempfile.mkdtemp(prefix="gumdp-bench-"))

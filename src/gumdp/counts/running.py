@@ -28,6 +28,7 @@ class RunningOccupancy(NamedTuple):
     path: Any  # uint64 [2 · steps]: the entries that a simulation changed, in order
     touched: Any  # uint64: the distinct ones among them
     mass: Any  # float64: what each of those held
+    draws: Any  # uint64 [2 · steps]: random bits for the rest of a simulation
     history: Any  # uint64 [steps]: the rows of what really happened,
     taken: Any  # uint64 [steps]: the actions,
     length: Any  # int64 [1]: and how many those are
@@ -50,6 +51,7 @@ def new_running(objective: Any, shape: tuple[int, int], steps: int, what: Any = 
         path=np.zeros(longest, np.uint64),
         touched=np.zeros(longest, np.uint64),
         mass=np.zeros(longest),
+        draws=np.zeros(2 * steps, np.uint64),
         history=np.zeros(steps, np.uint64),
         taken=np.zeros(steps, np.uint64),
         length=np.zeros(1, np.int64),

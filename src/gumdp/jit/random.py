@@ -37,6 +37,17 @@ def mix(rng: Any) -> Any:
 
 
 @part
+def mix_all(rng: Any, draws: Any, count: Any) -> Any:
+    """Fill ``draws`` with the bits of the next ``count`` states; the last state.
+
+    All at once, several to an instruction, where a loop that uses them one by one would spend much of its time on them.
+    """
+    for k in range(count):
+        draws[k] = mix((u64(rng) + u64(k + 1) * u64(STEP)) & u64(MASK))
+    return (u64(rng) + u64(count) * u64(STEP)) & u64(MASK)
+
+
+@part
 def high(bits: Any) -> Any:
     """The upper 32 bits: an independent draw from [0, 2³²)."""
     return bits >> u64(32)

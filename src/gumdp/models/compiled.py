@@ -24,16 +24,21 @@ from gumdp.jit.random import advance, below, low, mix, unit
 from gumdp.jit.record import kernel, part, record, u64
 
 
+NO_SHIFT = 64
+
+
 @record
 class Table:
-    """A tabular model: row r = s·A + a of the table holds ``offsets[r]`` … ``offsets[r+1]``.
+    """A tabular model: row r = s·A + a of the table begins at r << ``shift``, or at ``offsets[r]``.
 
     Successors are sorted by falling probability; ``limits`` are inclusive upper ends of 32-bit draws,
-    and the last of a row is out of reach, so that sampling is one short loop.
+    and the last of a row is out of reach, so that sampling is one short loop. Rows of one length, the shorter ones
+    padded, need no offsets: one look-up less that a step has to wait for.
     """
 
     actions: int
-    offsets: Any  # uint32 or int64 [S·A + 1]
+    shift: int  # rows are 2^shift long; NO_SHIFT: of any length
+    offsets: Any  # uint32 or uint64 [S·A + 1, or none]
     successors: Any  # int32 [n]
     limits: Any  # uint32 [n]
     start_states: Any  # int32 [m]
@@ -48,7 +53,8 @@ class Table:
 
     def step(self, s, a, bits):
         draw = low(bits)
-        j = u64(self.offsets[s * u64(self.actions) + a])
+        row = s * u64(self.actions) + a
+        j = row << u64(self.shift) if self.shift != NO_SHIFT else u64(self.offsets[row])
         while draw > self.limits[j]:
             j += u64(1)
         return u64(self.successors[j])

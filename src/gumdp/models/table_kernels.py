@@ -35,6 +35,16 @@ def draw_limits(offsets, probabilities, limits):
 
 
 @kernel
+def pad_rows(offsets, successors, limits, shift, to_successors, to_limits):
+    """Put each row where row · 2^shift is."""
+    for row in range(offsets.size - 1):
+        first, target = offsets[row], row << shift
+        for k in range(first, offsets[row + 1]):
+            to_successors[target + k - first] = successors[k]
+            to_limits[target + k - first] = limits[k]
+
+
+@kernel
 def check_rows(offsets, probabilities, wanted, tolerance):
     """The first wanted row that is not a distribution and its sum (NaN if an entry is bad), or (-1, 1)."""
     for row in range(offsets.size - 1):

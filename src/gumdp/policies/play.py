@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gumdp.counts.running import arrive, commit_step, leave, wipe, worth
-from gumdp.jit.random import advance, high, mix
+from gumdp.jit.random import advance, high, mix, mix_all
 from gumdp.jit.record import kernel, part, record, u64
 
 DONE, STOPPED, NOT_A_NUMBER = 0, 1, 2  # how a search or a trial ended
@@ -44,12 +44,14 @@ def rollout(setup, policy, running, s, t, end, pause, length, rng):
     Returns the new length of the path and the generator's state.
     """
     model, objective, weights, horizon = setup
+    draws, k = running.draws, u64(0)
+    rng = mix_all(rng, draws, end - t + starts_between(pause, end, horizon))
     while t < end:
         h, last = t + horizon - pause, min(pause, end)
         while t < last:
             w = weights[t]
-            rng = advance(rng)
-            bits = mix(rng)
+            bits = draws[k]
+            k += u64(1)
             a = policy.choose(model, objective, s, t, h, running, running.z, w, high(bits))
             length = leave(objective, running, model, s, a, w, length, policy.tracks())
             after = model.step(s, a, bits)
@@ -58,10 +60,16 @@ def rollout(setup, policy, running, s, t, end, pause, length, rng):
             t += u64(1)
             h += u64(1)
         if t < end:
-            rng = advance(rng)
-            s = model.reset(mix(rng))
+            s = model.reset(draws[k])
+            k += u64(1)
             pause += horizon
     return length, rng
+
+
+@part
+def starts_between(pause, end, horizon):
+    """How many episodes begin before step ``end``, the next one at ``pause``."""
+    return u64(0) if end <= pause else (end - pause - u64(1)) // horizon + u64(1)
 
 
 @record
