@@ -23,7 +23,6 @@ from gumdp.jit.callback import python_reset, python_restore, python_step
 from gumdp.jit.random import advance, below, low, mix, unit
 from gumdp.jit.record import kernel, part, record, u64
 
-
 NO_SHIFT = 64
 
 
