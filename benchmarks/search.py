@@ -12,7 +12,7 @@ import gumdp
 from benchmarks.limit import bare, in_c, rows_of, start_of
 from benchmarks.timing import best
 from gumdp.counts.running import new_running
-from gumdp.policies.play import Itself, play
+from gumdp.policies.play import Itself, Trial, play
 from gumdp.search.budget import Budget
 from gumdp.search.policy import Searcher
 from gumdp.search.tree import clear
@@ -30,8 +30,8 @@ class Bench:
         self.problem, self.iterations = problem, planner.iterations
         self.rows = rows_of(problem.model)
         self.searcher = Searcher(planner, problem, Budget.of(planner, problem))
-        self.decider = self.searcher.decider()
         self.running = new_running(problem.record, problem.shape, problem.steps)
+        self.sides = tuple(Trial(self.searcher.decider(), problem.running()) for _ in range(2))
         self.stop = np.zeros(1, np.uint8)
         self.start = start_of(problem)
 
@@ -45,7 +45,12 @@ class Bench:
     def whole_trial(self) -> None:
         """A whole trial."""
         setup, seeds = self.searcher.setup, np.array([[1, 2]], np.uint64)
-        play(setup, Itself(setup.model), self.decider, self.running, seeds, np.zeros(1), self.stop)
+        play(setup, Itself(setup.model), self.sides, 1, seeds, np.zeros(1), self.stop)
+
+    def two_trials(self) -> None:
+        """Two trials, side by side."""
+        setup, seeds = self.searcher.setup, np.array([[1, 2], [3, 4]], np.uint64)
+        play(setup, Itself(setup.model), self.sides, 2, seeds, np.zeros(2), self.stop)
 
     def bare_root(self) -> None:
         """The rollouts of ``at_root``, bare."""

@@ -28,7 +28,7 @@ class RunningOccupancy(NamedTuple):
     path: Any  # uint64 [2 · steps]: the entries that a simulation changed, in order
     touched: Any  # uint64: the distinct ones among them
     mass: Any  # float64: what each of those held
-    draws: Any  # uint64 [2 · steps]: random bits for the rest of a simulation
+    draws: Any  # uint64 [2 · steps]: random bits for each step of a rollout, and for the start of an episode there
     history: Any  # uint64 [steps]: the rows of what really happened,
     taken: Any  # uint64 [steps]: the actions,
     length: Any  # int64 [1]: and how many those are

@@ -37,14 +37,14 @@ def mix(rng: Any) -> Any:
 
 
 @part
-def mix_all(rng: Any, draws: Any, count: Any) -> Any:
-    """Fill ``draws`` with the bits of the next ``count`` states; the last state.
+def mix_all(rng: Any, draws: Any, first: Any, end: Any) -> Any:
+    """Fill ``draws`` from place ``first`` to ``end`` with the bits of the next states; the last state.
 
     All at once, several to an instruction, where a loop that uses them one by one would spend much of its time on them.
     """
-    for k in range(count):
-        draws[k] = mix((u64(rng) + u64(k + 1) * u64(STEP)) & u64(MASK))
-    return (u64(rng) + u64(count) * u64(STEP)) & u64(MASK)
+    for k in range(end - first):
+        draws[u64(k) + first] = mix((u64(rng) + u64(k + 1) * u64(STEP)) & u64(MASK))
+    return (u64(rng) + u64(end - first) * u64(STEP)) & u64(MASK)
 
 
 @part

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 import numba
+import numpy as np
 from numba.core import types
 from numba.core.boxing import unbox_tuple
 from numba.extending import (
@@ -80,7 +81,7 @@ VERBS = {  # what kernels may ask of a record, with the number of arguments
     "commence": 0, "decide": 6, "happened": 2, "simulates": 0, "teach": 4,
     # parts of a search: see gumdp.search.loop
     "ready": 4, "width": 1, "select": 8, "notes": 0, "chance": 4, "draw": 4, "onward": 2, "between": 1,
-    "prepare": 4, "final": 2, "foresee": 5, "look_back": 4, "luck_of": 1, "estimate": 6, "back_up": 6, "recommend": 2,
+    "prepare": 4, "final": 2, "foresee": 5, "look_back": 4, "luck_of": 1, "depart": 5, "guide": 0, "score": 5, "back_up": 6, "recommend": 2,
     "lists": 0, "lists_last": 0, "possible": 2, "number": 3, "probability": 4, "another": 5,
     "holds": 0, "record_from": 1, "keep": 4, "due": 1, "alter": 3, "varying": 0, "admits": 2, "least": 0, "value_of": 1,
     "carry": 1, "drop": 0,
@@ -255,6 +256,17 @@ def part_of(method: Callable[..., Any] | None) -> Part | None:
 
 
 teach(RecordType, frozenset(VERBS), lambda typ, verb: part_of(typ.methods.get(verb)))
+
+
+def copied(value: Any, known: dict[int, Any] | None = None) -> Any:
+    """A record, or any tuple of such, with arrays of its own; what was one array in several places is one again."""
+    known = {} if known is None else known
+    if isinstance(value, np.ndarray):
+        return known.setdefault(id(value), value.copy())
+    if not isinstance(value, tuple):
+        return value
+    fields = [copied(each, known) for each in value]
+    return type(value)(*fields) if hasattr(value, "_fields") else tuple(fields)
 
 
 type_of = numba.typeof  # the type that kernels see a value as

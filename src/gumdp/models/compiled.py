@@ -23,25 +23,14 @@ from gumdp.jit.callback import python_reset, python_restore, python_step
 from gumdp.jit.random import advance, below, low, mix, unit
 from gumdp.jit.record import kernel, part, record, u64
 
-NO_SHIFT = 64
+class TableRecord:
+    """What tables have in common.
 
-
-@record
-class Table:
-    """A tabular model: row r = s·A + a of the table begins at r << ``shift``, or at ``offsets[r]``.
-
-    Successors are sorted by falling probability; ``limits`` are inclusive upper ends of 32-bit draws,
-    and the last of a row is out of reach, so that sampling is one short loop. Rows of one length, the shorter ones
-    padded, need no offsets: one look-up less that a step has to wait for.
+    Successors are sorted by falling probability; ``limits`` are inclusive upper ends of 32-bit draws, and the last of a
+    row is out of reach, so that sampling is one short loop.
     """
 
-    actions: int
-    shift: int  # rows are 2^shift long; NO_SHIFT: of any length
-    offsets: Any  # uint32 or uint64 [S·A + 1, or none]
-    successors: Any  # int32 [n]
-    limits: Any  # uint32 [n]
-    start_states: Any  # int32 [m]
-    start_limits: Any  # uint32 [m]
+    __slots__ = ()
 
     def reset(self, bits):
         draw = low(bits)
@@ -49,14 +38,6 @@ class Table:
         while draw > self.start_limits[j]:
             j += u64(1)
         return u64(self.start_states[j])
-
-    def step(self, s, a, bits):
-        draw = low(bits)
-        row = s * u64(self.actions) + a
-        j = row << u64(self.shift) if self.shift != NO_SHIFT else u64(self.offsets[row])
-        while draw > self.limits[j]:
-            j += u64(1)
-        return u64(self.successors[j])
 
     def cell(self, s):
         return s
@@ -75,10 +56,49 @@ class Table:
 
 
 @record
+class Table(TableRecord):
+    """A tabular model whose row r = s·A + a begins at r << ``shift``: the shorter rows are padded.
+
+    A step has to wait for one look-up less than where rows are of any length.
+    """
+
+    actions: int
+    shift: int  # rows are 2^shift long
+    successors: Any  # int32 [n]
+    limits: Any  # uint32 [n]
+    start_states: Any  # int32 [m]
+    start_limits: Any  # uint32 [m]
+
+    def step(self, s, a, bits):
+        draw, j = low(bits), (s * u64(self.actions) + a) << u64(self.shift)
+        while draw > self.limits[j]:
+            j += u64(1)
+        return u64(self.successors[j])
+
+
+@record
+class RaggedTable(TableRecord):
+    """A tabular model whose row r = s·A + a begins at ``offsets[r]``, for a few long rows among many short ones."""
+
+    actions: int
+    offsets: Any  # uint32 or uint64 [S·A + 1]
+    successors: Any  # int32 [n]
+    limits: Any  # uint32 [n]
+    start_states: Any  # int32 [m]
+    start_limits: Any  # uint32 [m]
+
+    def step(self, s, a, bits):
+        draw, j = low(bits), u64(self.offsets[s * u64(self.actions) + a])
+        while draw > self.limits[j]:
+            j += u64(1)
+        return u64(self.successors[j])
+
+
+@record
 class MaskedTable:
     """A tabular model in which not every action is available in every state."""
 
-    table: Table
+    table: Any  # Table or RaggedTable
     choices: Any  # int32: the available actions, state after state
     choice_offsets: Any  # int64 [S + 1]
     mask: Any  # bool [S·A]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gumdp.errors import GumdpError, array_of_numbers, check_int, describe, items, show
 from gumdp.models.base import Model
-from gumdp.models.compiled import NO_SHIFT, MaskedTable, Table
+from gumdp.models.compiled import MaskedTable, RaggedTable, Table
 from gumdp.models.table_kernels import TOP, check_rows, draw_limits, pad_rows, sort_rows
 
 TOLERANCE = 1e-8
@@ -129,25 +129,25 @@ class Tabular(Model):
     def _compiled(self) -> Any:
         start_limits = np.empty(self.start_states.size, np.uint32)
         draw_limits(np.array([0, self.start_states.size]), self.start_probabilities, start_limits)
-        table = Table(self.shape[1], *self._rows(), self.start_states, start_limits)
+        table = self._table(self.start_states, start_limits)
         if self.available is None:
             return table
         choices = np.nonzero(self.available)[1].astype(np.int32)
         counts = np.concatenate([[0], np.cumsum(self.available.sum(axis=1))])
         return MaskedTable(table, choices, counts, self.available.ravel().copy())
 
-    def _rows(self) -> tuple[int, Any, Any, Any]:
-        """The rows as kernels see them: a shift, offsets, successors and limits of draws."""
+    def _table(self, *start: Any) -> Any:
+        """The rows as kernels see them."""
         limits = np.empty(self.probabilities.size, np.uint32)
         draw_limits(self.offsets, self.probabilities, limits)
         rows, longest = self.offsets.size - 1, int(np.diff(self.offsets).max())
         shift = (longest - 1).bit_length()
         if rows << shift > max(PADDED, 2 * limits.size):
-            small = limits.size < 2**32
-            return NO_SHIFT, self.offsets.astype(np.uint32 if small else np.uint64), self.successors, limits
+            offsets = self.offsets.astype(np.uint32 if limits.size < 2**32 else np.uint64)
+            return RaggedTable(self.shape[1], offsets, self.successors, limits, *start)
         successors, padded = np.zeros(rows << shift, np.int32), np.full(rows << shift, TOP, np.uint32)
         pad_rows(self.offsets, self.successors, limits, shift, successors, padded)
-        return shift, np.zeros(0, np.uint32), successors, padded
+        return Table(self.shape[1], shift, successors, padded, *start)
 
     def compiled(self) -> Any:
         return self._compiled

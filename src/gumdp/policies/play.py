@@ -2,12 +2,14 @@
 
 Who decides is a record: a ``Rule`` here, or a search (``gumdp.search.loop.Search``). A decider answers
 
-===========================================  ==========================================================================
-``commence()``                                a trial begins
-``decide(setup, running, s, t, rng, stop)``   a status, the generator afterwards, and the action in ``s`` at step ``t``
-``happened(a, key)``                          action ``a`` was taken and led to the state of that key
-``simulates()``                               whether deciding moves the model, so that it has to be put back
-===========================================  ==========================================================================
+====================================================  =================================================================
+``commence()``                                         a trial begins
+``decide(setup, trials, points, number, t, stop)``     decide on step ``t`` of the first ``number`` of the ``trials``: the
+                                                       actions, and the generators afterwards, go to ``points``; returns
+                                                       a status
+``happened(a, key)``                                   action ``a`` was taken and led to the state of that key
+``simulates()``                                        whether deciding moves the model, so that it has to be put back
+====================================================  =================================================================
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gumdp.counts.running import arrive, commit_step, leave, wipe, worth
+from gumdp.jit.cells import cells
 from gumdp.jit.random import advance, high, mix, mix_all
 from gumdp.jit.record import kernel, part, record, u64
 
@@ -38,38 +41,90 @@ def setup_of(problem: Any) -> Setup:
 
 
 @part
-def rollout(setup, policy, running, s, t, end, pause, length, rng):
-    """Play from state ``s`` at step ``t`` until ``end``, starting afresh at ``pause``, one horizon later, and so on.
+def draw_ahead(draws, rng, t, end, pause, horizon):
+    """Make the random bits of a rollout from step ``t`` to ``end``, the next episode beginning at ``pause``.
 
-    Returns the new length of the path and the generator's state.
+    Returns the generator's state afterwards.
     """
-    model, objective, weights, horizon = setup
-    draws, k = running.draws, u64(0)
-    rng = mix_all(rng, draws, end - t + starts_between(pause, end, horizon))
-    while t < end:
-        h, last = t + horizon - pause, min(pause, end)
-        while t < last:
-            w = weights[t]
-            bits = draws[k]
-            k += u64(1)
-            a = policy.choose(model, objective, s, t, h, running, running.z, w, high(bits))
-            length = leave(objective, running, model, s, a, w, length, policy.tracks())
-            after = model.step(s, a, bits)
-            arrive(running, model, s, a, after, bits, w)
-            s = after
-            t += u64(1)
-            h += u64(1)
-        if t < end:
-            s = model.reset(draws[k])
-            k += u64(1)
-            pause += horizon
-    return length, rng
+    while pause < end:
+        rng = advance(mix_all(rng, draws, t, pause))
+        draws[start_place(draws, pause)] = mix(rng)
+        t = pause
+        pause += horizon
+    return mix_all(rng, draws, t, end)
 
 
 @part
-def starts_between(pause, end, horizon):
-    """How many episodes begin before step ``end``, the next one at ``pause``."""
-    return u64(0) if end <= pause else (end - pause - u64(1)) // horizon + u64(1)
+def start_place(draws, t):
+    """Where the bits are that an episode begins with at step ``t``."""
+    return u64(draws.size) // u64(2) + t
+
+
+@part
+def rollout(setup, policy, running, s, length, t, until, end, pause):
+    """Play from state ``s`` at step ``t`` to ``until``, starting afresh at ``pause``, one horizon later, … before ``end``.
+
+    ``length`` is that of the path. Returns the state, the new length, and when the next episode begins.
+    """
+    draws, horizon = running.draws, setup.horizon
+    while t < until:
+        h, last = t + horizon - pause, min(pause, until)
+        while t < last:
+            s, length = one_step(setup, policy, running, s, length, t, h)
+            t += u64(1)
+            h += u64(1)
+        if t == pause and t < end:
+            s = setup.model.reset(draws[start_place(draws, t)])
+            pause += horizon
+    return s, length, pause
+
+
+@part
+def rollout_both(setup, one, other, t, end, pause):
+    """Two rollouts to the end side by side, each of a (policy, running occupancy, state, length); the new lengths."""
+    policy, running, s, length = one
+    policy_too, running_too, s_too, length_too = other
+    draws, draws_too, horizon = running.draws, running_too.draws, setup.horizon
+    while t < end:
+        h, last = t + horizon - pause, min(pause, end)
+        while t < last:
+            s, length = one_step(setup, policy, running, s, length, t, h)
+            s_too, length_too = one_step(setup, policy_too, running_too, s_too, length_too, t, h)
+            t += u64(1)
+            h += u64(1)
+        if t < end:
+            s = setup.model.reset(draws[start_place(draws, t)])
+            s_too = setup.model.reset(draws_too[start_place(draws, t)])
+            pause += horizon
+    return length, length_too
+
+
+@part
+def one_step(setup, policy, running, s, length, t, h):
+    """One step of a rollout: the state after it, and the length of the path."""
+    model, objective, weights, _ = setup
+    w, bits = weights[t], running.draws[t]
+    a = policy.choose(model, objective, s, t, h, running, running.z, w, high(bits))
+    length = leave(objective, running, model, s, a, w, length, policy.tracks())
+    after = model.step(s, a, bits)
+    arrive(running, model, s, a, after, bits, w)
+    return after, length
+
+
+class Trial(NamedTuple):
+    """Who plays a trial, and where what it does is counted."""
+
+    decider: Any
+    running: Any  # gumdp.counts.running.RunningOccupancy
+
+
+class Point(NamedTuple):
+    """How far a trial has come."""
+
+    s: Any  # the state
+    chance: Any  # uint64: the generator of the environment
+    rng: Any  # uint64: that of the decider
+    action: Any  # uint64: what was decided
 
 
 @record
@@ -84,11 +139,14 @@ class Rule:
     def commence(self):
         return 0
 
-    def decide(self, setup, running, s, t, rng, stop):
-        rng = advance(rng)
-        h, w = t % setup.horizon, setup.weights[t]
-        a = self.policy.choose(setup.model, setup.objective, s, t, h, running, running.z_root, w, high(mix(rng)))
-        return DONE, rng, u64(a)
+    def decide(self, setup, trials, points, number, t, stop):
+        model, objective, h, w = setup.model, setup.objective, t % setup.horizon, setup.weights[t]
+        for k in range(number):
+            point, running = points[k], trials[k].running
+            rng = advance(point.rng)
+            a = self.policy.choose(model, objective, point.s, t, h, running, running.z_root, w, high(mix(rng)))
+            points[k] = Point(point.s, point.chance, rng, u64(a))
+        return DONE
 
     def happened(self, a, key):
         return 0
@@ -133,54 +191,92 @@ class Unknown:
 
 
 @kernel
-def play(setup, world, decider, running, seeds, values, stop):
+def play(setup, world, trials, at_once, seeds, values, stop):
     """Fill ``values[k]`` with the outcome of the trial of ``seeds[k]`` = (of the environment, of the decider).
 
-    ``world`` is what really happens: ``Itself`` or ``Unknown``.
-    The running occupancy must be empty, and is left so. Returns a status: STOPPED when ``stop[0]`` was set meanwhile.
+    ``world`` is what really happens: ``Itself`` or ``Unknown``. ``trials`` are two ``Trial``s, which are played side by
+    side, ``at_once`` being 2, or the first of them alone.
+    The running occupancies must be empty, and are left so. Returns a status: STOPPED when ``stop[0]`` was set meanwhile.
     """
-    for k in range(values.size):
+    sides, first = cells(trials), 0
+    while first < values.size:
         if stop[0] != 0:
             return STOPPED
-        status = play_once(setup, world, decider, running, u64(seeds[k, 0]), u64(seeds[k, 1]), stop)
+        number = min(at_once, values.size - first)
+        status = play_some(setup, world, sides, number, seeds, first, stop)
         if status != DONE:
             return status
-        values[k] = worth(setup.objective, running)
-        wipe(setup.objective, running)
+        for k in range(number):
+            values[first + k] = worth(setup.objective, sides[k].running)
+            wipe(setup.objective, sides[k].running)
+        first += number
     return DONE
 
 
 @part
-def play_once(setup, world, decider, running, env_rng, rng, stop):
-    """Play one trial, whose occupancy is left in ``running.root``; return a status."""
+def widened(world, s, never):
+    """``s`` in the type that states have anywhere: they may begin as whole numbers, and go on as fractions.
+
+    Nothing is called here: the compiler only sees what might be.
+    """
+    if never:
+        s = world.restore(s)
+    if never:
+        s = world.step(s, u64(0), u64(0))
+    if never:
+        s = world.reset(u64(0))
+    return s
+
+
+@part
+def start_of(world, seeds, k):
+    """Where the trial of ``seeds[k]`` begins."""
+    chance = u64(seeds[k, 0])
+    return Point(widened(world, world.restore(world.reset(mix(chance))), False), chance, u64(seeds[k, 1]), u64(0))
+
+
+@part
+def play_some(setup, world, trials, number, seeds, first, stop):
+    """Play ``number`` trials, whose occupancies are left in ``running.root``; return a status."""
     model, objective, weights, horizon = setup
-    s = world.restore(world.reset(mix(env_rng)))
-    decider.commence()
+    start = start_of(world, seeds, first)
+    points = cells((start, start))
+    for k in range(number):
+        if k > 0:
+            points[k] = start_of(world, seeds, first + k)
+        trials[k].decider.commence()
     end, t = u64(weights.size), u64(0)
     while t < end:
-        status, rng, a = decider.decide(setup, running, s, t, rng, stop)
+        status = trials[0].decider.decide(setup, trials, points, number, t, stop)
         if status != DONE:
             return status
-        env_rng = advance(env_rng)
-        if decider.simulates():
-            s = world.restore(s)
-        bits = mix(env_rng)
-        before, s = s, world.step(s, a, bits)
-        commit_step(objective, running, model, before, a, s, bits, weights[t])
+        w = weights[t]
         t += u64(1)
-        if t < end and t % horizon == u64(0):
-            env_rng = advance(env_rng)
-            s = world.restore(world.reset(mix(env_rng)))
-        elif t < end:
-            status = world.teach(model, before, a, s)
-            if status != DONE:
-                return status
-        decider.happened(a, u64(model.key(s)))
+        for k in range(number):
+            decider, running = trials[k]
+            s, chance, rng, a = points[k]
+            chance = advance(chance)
+            if decider.simulates():
+                s = world.restore(s)
+            bits = mix(chance)
+            before, s = s, world.step(s, a, bits)
+            commit_step(objective, running, model, before, a, s, bits, w)
+            if t < end and t % horizon == u64(0):
+                chance = advance(chance)
+                s = world.restore(world.reset(mix(chance)))
+            elif t < end:
+                status = world.teach(model, before, a, s)
+                if status != DONE:
+                    return status
+            decider.happened(a, u64(model.key(s)))
+            points[k] = Point(s, chance, rng, a)
     return DONE
 
 
 @kernel
 def decide_once(setup, decider, running, s, t, rng, stop):
     """One decision, for calls from Python: the generator afterwards, and the action."""
-    _, rng, a = decider.decide(setup, running, s, u64(t), u64(rng), stop)
-    return rng, a
+    trial, point = Trial(decider, running), Point(s, u64(0), u64(rng), u64(0))
+    points = cells((point, point))
+    decider.decide(setup, cells((trial, trial)), points, 1, u64(t), stop)
+    return points[0].rng, points[0].action

@@ -29,7 +29,7 @@ class RulePlanner(Planner):
         return _RulePolicy(problem, dice, self.rule(problem))
 
     def trials(self, problem: Problem, seeds: Seeds, stop: NDArray[np.uint8]) -> Array:
-        return play_trials(problem, Rule(self.rule(problem)), seeds, stop)
+        return play_trials(problem, [Rule(self.rule(problem))], seeds, stop)
 
 
 class _RulePolicy(Policy):

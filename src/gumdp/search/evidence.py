@@ -39,7 +39,7 @@ def root_of(trees: list[Tree], found: Evidence) -> Tree:
         return trees[0]
     summary = new_tree(1, found.visits.size, 1)
     summary.visits[:], summary.mean[:] = found.visits, np.nan_to_num(found.values)
-    summary.shut[:] = found.closed
+    summary.shut[: found.closed.size] = found.closed
     summary.seen[:] = trees[0].seen
     return summary
 

@@ -9,11 +9,13 @@ A leaf value answers
 ``look_back(running, s, t, depth)``                 and has led to ``s``, before step ``t``
 ``luck_of(depth)``                                  how much of the return so many steps in the tree owe to luck
 ``tracks()``                                        whether the statistics of the running occupancy are to be followed
-``estimate(setup, workspace, s, span, length, r)``  the value of a simulation that has come to state ``s`` and has
-                                                   ``length`` entries on its path, and the generator ``r`` afterwards;
-                                                   ``span`` = (t0, t, end, pause): the steps of the decision, of the
-                                                   leaf, of the end, and at which the next episode begins. The
-                                                   running occupancy is that of the root again.
+``depart(setup, workspace, s, span, length)``       a simulation leaves the tree in state ``s`` with ``length`` entries on
+                                                   its path; ``span`` = (t0, t, end, pause): the steps of the decision,
+                                                   of the leaf, of the end, and at which the next episode begins.
+                                                   Returns a number to remember until it is scored
+``guide()``                                         the policy by which it then goes on to the end
+``score(setup, workspace, span, length, number)``   what it is worth then. The running occupancy is that of the root
+                                                   again.
 =================================================  ====================================================================
 """
 
@@ -25,7 +27,6 @@ import numpy as np
 
 from gumdp.counts.running import settle
 from gumdp.jit.record import part, record, u64
-from gumdp.policies.play import rollout
 from gumdp.problem import Problem
 from gumdp.search.control_variate_kernels import Unfollowed
 
@@ -56,17 +57,22 @@ class Rollout:
     def luck_of(self, depth):
         return self.control.luck_of(depth)
 
-    def estimate(self, setup, workspace, s, span, length, rng):
-        running = workspace.running
-        t0, t, end, pause = span
-        expected = self.control.expectation(setup.objective, running, setup.weights, t0, s, t, length)
+    def depart(self, setup, workspace, s, span, length):
+        t0, t, _, _ = span
         self.incumbent.record_from(t - t0)
-        length, rng = rollout(setup, self.policy, running, s, t, end, pause, length, rng)
+        return self.control.expectation(setup.objective, workspace.running, setup.weights, t0, s, t, length)
+
+    def guide(self):
+        return self.policy
+
+    def score(self, setup, workspace, span, length, expected):
+        running = workspace.running
+        t0, t, end, _ = span
         value, changed = settle(setup.objective, running, length)
         self.incumbent.keep(workspace.tree, t - t0, end - t0, value)
         if t == end or self.incumbent.varying():  # nothing was left to luck
-            return value, rng
-        return self.control.adjust(setup, running, span, changed, expected, value), rng
+            return value
+        return self.control.adjust(setup, running, span, changed, expected, value)
 
 
 @record
@@ -94,8 +100,14 @@ class Truncated:
     def luck_of(self, depth):
         return self.inner.luck_of(depth)
 
-    def estimate(self, setup, workspace, s, span, length, rng):
-        return self.inner.estimate(setup, workspace, s, span, length, rng)
+    def depart(self, setup, workspace, s, span, length):
+        return self.inner.depart(setup, workspace, s, span, length)
+
+    def guide(self):
+        return self.inner.guide()
+
+    def score(self, setup, workspace, span, length, number):
+        return self.inner.score(setup, workspace, span, length, number)
 
 
 @record
@@ -121,17 +133,21 @@ class Ahead(Unfollowed):
     def tracks(self):
         return self.policy.tracks()
 
-    def estimate(self, setup, workspace, s, span, length, rng):
-        objective, running = setup.objective, workspace.running
-        _, t, end, pause = span
-        length, rng = rollout(setup, self.policy, running, s, t, end, pause, length, rng)
+    def depart(self, setup, workspace, s, span, length):
+        return 0.0
+
+    def guide(self):
+        return self.policy
+
+    def score(self, setup, workspace, span, length, number):
+        objective, running, end = setup.objective, workspace.running, span[2]
         forecast, last = 0.0, u64(self.reach.size - 1)
         if end < last:
             forecast = value_of_multiple(objective, running, self.reach[last] / self.reach[end], self.scaled)
         value, _ = settle(objective, running, length)
         if end < last:
             value = forecast
-        return value, rng
+        return value
 
 
 def ahead(problem: Problem, policy: Any, depth: int) -> Ahead:

@@ -22,9 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gumdp.counts.running import arrive, leave, recall
+from gumdp.jit.cells import cells
 from gumdp.jit.random import advance, high, low, mix
 from gumdp.jit.record import kernel, part, record, shared, u64
-from gumdp.policies.play import DONE, NOT_A_NUMBER, STOPPED
+from gumdp.policies.play import DONE, NOT_A_NUMBER, STOPPED, Point, draw_ahead, rollout, rollout_both, widened
 from gumdp.search.backup import close_edge, note_return
 from gumdp.search.choose import recommended
 from gumdp.search.outcome import spread
@@ -46,88 +47,192 @@ class Rules(NamedTuple):
     floor: Any  # float64: no trial is worth less
 
 
-@shared
-def search(setup, workspace, rules, root, t0, iterations, rng, stop):
-    """Run ``iterations`` iterations from state ``root`` at step ``t0``.
+class Lane(NamedTuple):
+    """One of several searches that take turns."""
 
-    A tree that is full grows no more, but still learns. A search whose root is closed is over. Returns a status and the
-    generator's state.
+    workspace: Any  # gumdp.search.tree.Workspace
+    rules: Any  # Rules
+
+
+class Task(NamedTuple):
+    """What a lane has to do."""
+
+    root: Any  # the state to decide in
+    rng: Any  # uint64: the generator
+    left: Any  # int64: iterations; negative: it is over
+
+
+class Simulation(NamedTuple):
+    """One that has left the tree."""
+
+    s: Any  # the state it has come to
+    t: Any  # uint64: the step there,
+    pause: Any  # uint64: and that at which the next episode begins
+    depth: Any  # uint64: edges in the tree
+    length: Any  # uint64: entries of its path
+    leaf: Any  # int64: the node that was added, or -1
+    chance: Any  # uint64: the generator afterwards
+    expected: Any  # float64: see ``gumdp.search.leaf``
+    varied: Any  # bool: whether it varies a plan
+
+
+@shared
+def search(setup, lanes, tasks, number, t0, stop):
+    """Run the iterations of the first ``number`` lanes, all at step ``t0``; return a status.
+
+    An iteration goes down the tree, simulates the rest, and backs up what that is worth. Each lane does as if it were
+    alone, to the last bit. But the simulations of two lanes go on side by side, step by step: one step has to wait for
+    the one before it, and the processor has something else to do meanwhile.
+
+    A tree that is full grows no more, but still learns. A search whose root is closed is over.
     """
+    end = lanes[0].rules.leaf.final(u64(setup.weights.size), t0)
+    for k in range(number):
+        if tasks[k].left >= 0:
+            get_ready(setup, lanes[k], tasks[k], t0)
+    none = u64(0)
+    nowhere = Simulation(widened(setup.model, tasks[0].root, False), none, none, none, none, np.int64(-1), none, 0.0, False)
+    simulations, lengths = cells((nowhere, nowhere)), cells((none, none))
+    while True:
+        if stop[0] != 0:
+            return STOPPED
+        under_way = 0
+        for k in range(number):
+            if tasks[k].left > 0 and is_open(lanes[k]):
+                simulations[k] = descend(setup, lanes[k], tasks[k], t0, end)
+                under_way |= 1 << k
+        if under_way == 0:
+            return DONE
+        simulate(setup, lanes, simulations, lengths, under_way, end)
+        for k in range(number):
+            if under_way & (1 << k):
+                task, one = tasks[k], simulations[k]
+                status, rng = conclude(setup, lanes[k], one, lengths[k], task.rng, t0, end)
+                tasks[k] = Task(task.root, rng, task.left - 1)
+                if status != DONE:
+                    return status
+
+
+@part
+def get_ready(setup, lane, task, t0):
+    """A lane begins to search, or goes on."""
+    workspace, rules = lane
+    tree = workspace.tree
+    tree.label[0] = u64(setup.model.key(task.root))
+    if tree.size[0] == 1:
+        tree.phase[0] = low(mix(task.rng))
+    if tree.seen[0] == 0.0:
+        rules.leaf.prepare(setup, workspace, task.root, t0)
+        rules.select.ready(setup, workspace, task.root, task.left)
+
+
+@part
+def is_open(lane):
+    """Whether a lane has anything left to find out."""
+    tree, rules = lane.workspace.tree, lane.rules
+    if tree.closed[0] == 0 and rules.incumbent.least() <= rules.floor:
+        close_root(tree, rules.incumbent)
+    return tree.closed[0] == 0
+
+
+@part
+def descend(setup, lane, task, t0, end):
+    """Go down the tree to where it ends, and add a node there."""
     model, objective, weights, horizon = setup
+    workspace, rules = lane
     running, tree, _ = workspace
-    actions, end = u64(tree.squares.size), rules.leaf.final(u64(weights.size), t0)
-    first_pause = t0 - t0 % horizon + horizon
+    rng, actions = task.rng, u64(tree.squares.size)
     tracking, lists, late = rules.leaf.tracks(), rules.known.lists(), running.counts.is_late()
     final = late and rules.known.lists_last()
-    tree.label[0] = u64(model.key(root))
-    if tree.size[0] == 1:
-        tree.phase[0] = low(mix(rng))
-    if tree.seen[0] == 0.0:
-        rules.leaf.prepare(setup, workspace, root, t0)
-        rules.select.ready(setup, workspace, root, iterations)
-    for _ in range(iterations):
-        if stop[0] != 0:
-            return STOPPED, rng
-        if tree.closed[0] != 0:
-            break
-        if rules.incumbent.least() <= rules.floor:
-            close_root(tree, rules.incumbent)
-            break
-        tree.size[2] += 1
-        s = model.restore(root)
-        t, pause, node, depth, length = t0, first_pause, u64(0), u64(0), u64(0)
-        leaf = np.int64(-1)
-        if tracking and objective.tracks():
-            recall(running)
-        width = rules.select.width(tree)
-        chance, varied = rng, rules.incumbent.due(tree, end - t0)
-        if varied:
-            chance = spread(mix(rng), u64(tree.size[2]))
-            rules.incumbent.alter(t0, end, chance)
-        while t < end and not varied:
-            chance = advance(chance)
+    tree.size[2] += 1
+    s = widened(model, model.restore(task.root), False)
+    t, pause, node, depth, length = t0, t0 - t0 % horizon + horizon, u64(0), u64(0), u64(0)
+    leaf = np.int64(-1)
+    if tracking and objective.tracks():
+        recall(running)
+    width = rules.select.width(tree)
+    chance, varied = rng, rules.incumbent.due(tree, end - t0)
+    if varied:
+        chance = spread(mix(rng), u64(tree.size[2]))
+        rules.incumbent.alter(t0, end, chance)
+    while t < end and not varied:
+        chance = advance(chance)
+        bits = mix(chance)
+        a = rules.select.select(setup, workspace, node, depth, s, t, width, high(bits))
+        edge = node * actions + a
+        if depth == u64(0):
+            chance = rules.outcome.chance(rng, chance, tree, a)
             bits = mix(chance)
-            a = rules.select.select(setup, workspace, node, depth, s, t, width, high(bits))
-            edge = node * actions + a
-            if depth == u64(0):
-                chance = rules.outcome.chance(rng, chance, tree, a)
-                bits = mix(chance)
-            tree.edges[depth] = edge
-            tree.nodes[depth] = node
-            depth += u64(1)
-            length = leave(objective, running, model, s, a, weights[t], length, tracking)
-            t += u64(1)
-            after = s
-            if late:  # the last step of an episode leads somewhere too
-                after = count_late(setup, workspace, rules, (node, edge, depth - u64(1)), s, a, t, bits, final)
-            if t == end and not final:
-                break
-            if t == pause and not final:
-                chance = advance(chance)
-                s = model.reset(mix(chance))
-                pause += horizon
-            elif late:
-                s = after
-            else:
-                s = model.step(s, a, rules.outcome.draw(tree, node, edge, bits))
-            if lists and not final and tree.visits[edge] > 0:
-                s = rules.known.another(tree, edge, (tree.label[node], a, t), s, low(mix(bits)))
-            label = u64(model.key(s))
-            child = find(tree, edge, label)
-            if child < 0:
-                leaf = grow(tree, edge, label, low(mix(bits)))
-                break
-            node = u64(child)
-        tree.size[1] = max(tree.size[1], np.int64(depth))
-        value, chance = rules.leaf.estimate(setup, workspace, s, (t0, t, end, pause), length, chance)
-        if not np.isfinite(value):
-            return NOT_A_NUMBER, rng
-        if varied:
-            continue
-        rules.backup.back_up(setup, workspace, t0, depth, leaf, value)
-        note_return(tree, value - rules.leaf.luck_of(depth))
-        rng = rules.outcome.onward(rng, chance)
-    return DONE, rng
+        tree.edges[depth] = edge
+        tree.nodes[depth] = node
+        depth += u64(1)
+        length = leave(objective, running, model, s, a, weights[t], length, tracking)
+        t += u64(1)
+        after = s
+        if late:  # the last step of an episode leads somewhere too
+            after = count_late(setup, workspace, rules, (node, edge, depth - u64(1)), s, a, t, bits, final)
+        if t == end and not final:
+            break
+        if t == pause and not final:
+            chance = advance(chance)
+            s = model.reset(mix(chance))
+            pause += horizon
+        elif late:
+            s = after
+        else:
+            s = model.step(s, a, rules.outcome.draw(tree, node, edge, bits))
+        if lists and not final and tree.visits[edge] > 0:
+            s = rules.known.another(tree, edge, (tree.label[node], a, t), s, low(mix(bits)))
+        label = u64(model.key(s))
+        child = find(tree, edge, label)
+        if child < 0:
+            leaf = grow(tree, edge, label, low(mix(bits)))
+            break
+        node = u64(child)
+    tree.size[1] = max(tree.size[1], np.int64(depth))
+    expected = rules.leaf.depart(setup, workspace, s, (t0, t, end, pause), length)
+    chance = draw_ahead(running.draws, chance, t, end, pause, horizon)
+    return Simulation(s, t, pause, depth, length, leaf, chance, expected, varied)
+
+
+@part
+def simulate(setup, lanes, simulations, lengths, under_way, end):
+    """Play the simulations that are under way to the end: the one that is behind alone, then both side by side."""
+    both, k = under_way == 3, under_way - 1
+    if both:
+        k = 0 if simulations[0].t <= simulations[1].t else 1
+    one, other = simulations[k], simulations[1 - k]
+    until = other.t if both else end
+    policy, running = lanes[k].rules.leaf.guide(), lanes[k].workspace.running
+    s, length, pause = rollout(setup, policy, running, one.s, one.length, one.t, until, end, one.pause)
+    lengths[k] = length
+    if both:
+        policy_too, running_too = lanes[1 - k].rules.leaf.guide(), lanes[1 - k].workspace.running
+        others = policy_too, running_too, other.s, other.length
+        lengths[k], lengths[1 - k] = rollout_both(setup, (policy, running, s, length), others, until, end, pause)
+
+
+@part
+def conclude(setup, lane, one, length, rng, t0, end):
+    """Learn from a simulation that has come to its end; a status, and the generator of the next iteration."""
+    workspace, rules = lane
+    value = rules.leaf.score(setup, workspace, (t0, one.t, end, one.pause), length, one.expected)
+    if not np.isfinite(value):
+        return NOT_A_NUMBER, rng
+    if one.varied:
+        return DONE, rng
+    rules.backup.back_up(setup, workspace, t0, one.depth, one.leaf, value)
+    note_return(workspace.tree, value - rules.leaf.luck_of(one.depth))
+    return DONE, rules.outcome.onward(rng, one.chance)
+
+
+@kernel
+def search_once(setup, lane, root, t0, iterations, rng, stop):
+    """``search`` in one lane, for calls from Python: a status, and the generator afterwards."""
+    task = Task(root, u64(rng), np.int64(iterations))
+    tasks = cells((task, task))
+    status = search(setup, cells((lane, lane)), tasks, 1, u64(t0), stop)
+    return status, tasks[0].rng
 
 
 @part
@@ -210,23 +315,37 @@ class Search:
         self.left[0] = self.trial
         return 0
 
-    def decide(self, setup, running, s, t, rng, stop):
-        tree = self.trees[self.side[0]]
-        count, portions = np.int64(self.iterations), 1
-        if count == 0:
-            count, portions = share_of(self.left[0], self.shares[t]), PORTIONS
-        make_room(tree, count)
-        forget(tree)
-        workspace = Workspace(running, tree, self.tables)
-        status = DONE
-        for k in range(portions):
-            part_of_it = (count - tree.size[2]) // (portions - k)
-            status, rng = search(setup, workspace, self.rules, s, t, part_of_it, rng, stop)
-            if status != DONE or is_settled(tree, self.settles, count - tree.size[2]):
-                break
-        self.left[0] -= tree.size[2]
-        a = recommended(self.rules, tree) if status == DONE else 0
-        return status, self.rules.outcome.between(rng), u64(a)
+    def decide(self, setup, trials, points, number, t, stop):
+        here = Lane(Workspace(trials[0].running, self.trees[0], self.tables), self.rules)
+        task, none = Task(points[0].s, u64(0), np.int64(0)), np.int64(0)
+        lanes, tasks, counts = cells((here, here)), cells((task, task)), cells((none, none))
+        portions = 1 if self.iterations > 0 else PORTIONS
+        for k in range(number):
+            own, running = trials[k].decider, trials[k].running
+            tree = own.trees[own.side[0]]
+            counts[k] = share_of(own.left[0], own.shares[t]) if own.iterations == 0 else np.int64(own.iterations)
+            make_room(tree, counts[k])
+            forget(tree)
+            lanes[k] = Lane(Workspace(running, tree, own.tables), own.rules)
+            tasks[k] = Task(points[k].s, points[k].rng, none)
+        for p in range(portions):
+            for k in range(number):
+                if tasks[k].left >= 0:
+                    done = lanes[k].workspace.tree.size[2]
+                    tasks[k] = Task(tasks[k].root, tasks[k].rng, (counts[k] - done) // (portions - p))
+            status = search(setup, lanes, tasks, number, t, stop)
+            if status != DONE:
+                return status
+            for k in range(number):
+                tree = lanes[k].workspace.tree
+                if is_settled(tree, self.settles, counts[k] - tree.size[2]):
+                    tasks[k] = Task(tasks[k].root, tasks[k].rng, np.int64(-1))
+        for k in range(number):
+            own, tree, point = trials[k].decider, lanes[k].workspace.tree, points[k]
+            own.left[0] -= tree.size[2]
+            rng = own.rules.outcome.between(tasks[k].rng)
+            points[k] = Point(point.s, point.chance, rng, u64(recommended(own.rules, tree)))
+        return DONE
 
     def happened(self, a, key):
         self.rules.incumbent.carry(a)

@@ -34,6 +34,7 @@ from gumdp.search.select import UCB1, Polynomial
 from gumdp.search.tuning import PLANS, SAFE, SHARES, Choice, Tuned, tune
 
 ITERATIONS = 1000  # per decision, where neither iterations nor a time limit are given
+LANES = 2  # trials that are played side by side: see ``gumdp.search.loop.search``
 PACE = 100.0  # visits after which an action is valued half by the mean of its returns, half by what is best below
 ROUNDING = 1e-12  # of a value, as a share of the objective's range
 TUNED = Choice._fields  # what tuning decides where it is not given
@@ -186,7 +187,9 @@ class MCTS(Planner):
     def trials(self, problem: Problem, seeds: Seeds, stop: NDArray[np.uint8]) -> Array | None:
         if self.time_limit is not None or self.trial_time is not None or self.threads > 1:
             return None
-        return play_trials(problem, Searcher(self, problem, Budget.of(self, problem)).decider(), seeds, stop)
+        searcher = Searcher(self, problem, Budget.of(self, problem))
+        sides = min(len(seeds), 1 if problem.model.interpreted or isinstance(problem.model, Belief) else LANES)
+        return play_trials(problem, [searcher.decider() for _ in range(sides)], seeds, stop)
 
     def rules(self, problem: Problem) -> tuple[Rules, bool]:
         """The parts of the search for ``problem``, and whether trees are kept, with what tuning decides."""

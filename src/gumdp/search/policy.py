@@ -15,6 +15,7 @@ from gumdp.counts.running import RunningOccupancy
 from gumdp.errors import check_int
 from gumdp.jit.callback import original_errors, reraise
 from gumdp.jit.compiling import clock
+from gumdp.jit.record import copied
 from gumdp.models.compiled import next_state, start_state
 from gumdp.models.tabular import Tabular
 from gumdp.policies.base import Policy, not_finite
@@ -29,7 +30,7 @@ from gumdp.search.control_variate_kernels import NoControlVariate
 from gumdp.search.evidence import evidence_of, root_of
 from gumdp.search.incumbent import carry_once, share_plans
 from gumdp.search.leaf import Rollout
-from gumdp.search.loop import PORTIONS, Search, is_settled_once, search
+from gumdp.search.loop import PORTIONS, Lane, Search, is_settled_once, search_once
 from gumdp.search.outcome import between_once, spread
 from gumdp.search.tree import (
     Tree,
@@ -83,17 +84,17 @@ class Searcher:
             copy_tree(old, self.tree)
 
     def decider(self) -> Search:
-        """The search as the decider of whole trials."""
+        """The search as the decider of whole trials, with memory of its own."""
         budget = self.budget
         return Search(
-            rules=self.rules,
+            rules=copied(self.rules),
             iterations=budget.iterations or 0,
             trial=budget.trial_iterations or 0,
             shares=budget.shares,
             left=np.zeros(1, np.int64),
             settles=self.settles,
             reuse=self.reuse,
-            trees=(self.tree, self.spare),
+            trees=copied((self.tree, self.spare)),
             side=np.zeros(1, np.int64),
             tables=self.tables,
         )
@@ -171,7 +172,8 @@ class Searcher:
     ) -> tuple[int, np.uint64]:
         """Run ``count`` more iterations of a decision; return the kernel's status and the generator's state."""
         workspace = Workspace(running, self.tree, self.tables)
-        status, rng = search(self.setup, workspace, self.rules, state, np.uint64(t), count, self.rng, stop)
+        lane = Lane(workspace, self.rules)
+        status, rng = search_once(self.setup, lane, state, np.uint64(t), count, self.rng, stop)
         return status, np.uint64(rng)
 
     @original_errors()

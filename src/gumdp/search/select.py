@@ -66,11 +66,11 @@ def least_bound(model, workspace, node, s, bonus):
     best, lowest = u64(0), np.inf
     a = u64(0)
     while a < actions:
-        if model.allowed(s, a) and not is_shut(tree, first + a):
-            bound = tree.mean[first + a] - bonus * inverse_root(tables, u64(tree.visits[first + a]))
-            if bound < lowest:
-                lowest = bound
-                best = a
+        bound = tree.mean[first + a] - bonus * inverse_root(tables, u64(tree.visits[first + a]))
+        bound = bound if model.allowed(s, a) else np.inf
+        bound = np.inf if is_shut(tree, first + a) else bound
+        best = a if bound < lowest else best  # a conditional move: a branch would be unpredictable
+        lowest = bound if bound < lowest else lowest
         a += u64(1)
     return best
 

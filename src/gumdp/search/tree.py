@@ -25,7 +25,7 @@ class Tree(NamedTuple):
     child: Any  # int32 [nodes · A]: the oldest child under an edge, or -1
     visits: Any  # int32 [nodes · A]
     mean: Any  # float64 [nodes · A]: the value of an edge: the mean of its returns, unless a back-up says otherwise
-    shut: Any  # uint8 [nodes · A, or A]: 1 where the edge is closed: see ``gumdp.search.known``
+    shut: Any  # uint8 [nodes · A, or A, and one]: 1 where the edge is closed: see ``gumdp.search.known``; last, a 0
     notes: Any  # float64 [nodes · A, or none]: what a part has to remember of each edge, if it has to
     sibling: Any  # int32 [nodes]: the next child of the same edge, or -1
     label: Any  # uint64 [nodes]: the key of the state
@@ -70,7 +70,7 @@ def new_tree(
         child=np.empty(edges, np.int32),
         visits=np.empty(edges, np.int32),
         mean=np.empty(edges),
-        shut=np.empty(valued * actions, np.uint8),
+        shut=np.zeros(valued * actions + 1, np.uint8),
         notes=np.empty(edges if notes else 0),
         sibling=np.empty(nodes, np.int32),
         label=np.empty(nodes, np.uint64),
@@ -180,7 +180,7 @@ def forget(tree):
 @part
 def is_shut(tree, edge):
     """Whether the value of ``edge`` is known for good."""
-    return edge < u64(tree.shut.size) and tree.shut[edge] != 0
+    return tree.shut[min(edge, u64(tree.shut.size) - u64(1))] != 0
 
 
 @part
@@ -275,7 +275,7 @@ def copy_tree(tree, larger):
     copy_to(larger.child, tree.child, edges)
     copy_to(larger.visits, tree.visits, edges)
     copy_to(larger.mean, tree.mean, edges)
-    copy_to(larger.shut, tree.shut, min(edges, tree.shut.size))
+    copy_to(larger.shut, tree.shut, min(edges, tree.shut.size - 1))
     if tree.notes.size > 0:
         copy_to(larger.notes, tree.notes, edges)
     copy_to(larger.sibling, tree.sibling, n)
