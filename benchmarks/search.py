@@ -12,6 +12,7 @@ import gumdp
 from benchmarks.limit import bare, in_c, rows_of, start_of
 from benchmarks.timing import best
 from gumdp.counts.running import new_running
+from gumdp.jit.record import copied
 from gumdp.policies.play import Itself, Trial, play
 from gumdp.search.budget import Budget
 from gumdp.search.policy import Searcher
@@ -31,7 +32,7 @@ class Bench:
         self.rows = rows_of(problem.model)
         self.searcher = Searcher(planner, problem, Budget.of(planner, problem))
         self.running = new_running(problem.record, problem.shape, problem.steps)
-        self.sides = tuple(Trial(self.searcher.decider(), problem.running()) for _ in range(2))
+        self.sides = tuple(Trial(copied(self.searcher.decider()), problem.running()) for _ in range(2))
         self.stop = np.zeros(1, np.uint8)
         self.start = start_of(problem)
 

@@ -211,7 +211,7 @@ def test_progress_is_shown_and_not_obeyed(plan: Experiment) -> None:
     arm.add([Outcome(0, 1.0, 0.1)])
 
     class Busy:
-        name, portion = "local", 0.0
+        name, portion, cores = "local", 0.0, 1
 
         def doing(self) -> list[tuple[str, str]]:
             return [(NASTY, "compiling")]

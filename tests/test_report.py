@@ -291,7 +291,7 @@ def test_bad_options_of_reproduce_write_nothing(call, tmp_path: Path) -> None:
 class Doing:
     """An engine that is busy."""
 
-    name, portion = "local", 0.0
+    name, portion, cores = "local", 0.0, 1
 
     def doing(self) -> list[tuple[str, str]]:
         return [("m1-entropy · mcts", "compiling")]

@@ -195,7 +195,7 @@ def replaced(out: Path) -> None:
 class Losing:
     """An engine whose first trial ends, after which the store is lost and nothing ends any more."""
 
-    name, portion = "losing", 1.0
+    name, portion, cores = "losing", 1.0, 1
 
     def __init__(self, loss: Callable[[], None]) -> None:
         self.loss, self.lost = loss, 0.0

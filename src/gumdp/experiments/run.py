@@ -188,7 +188,8 @@ class _Run:
             if progress.found < progress.total:
                 missing = gaps(self.store.done(arm, self.experiment.keep), progress.total)
                 batch = 1 if self.experiment.keep else arm.make_planner().batch
-                yield from cut(index, progress, missing, batch, self.engine.portion, self.experiment.keep)
+                portion, cores = self.engine.portion, self.engine.cores
+                yield from cut(index, progress, missing, batch, portion, self.experiment.keep, cores)
 
     def _take(self, done: Done) -> None:
         """Store what a job brought."""

@@ -23,6 +23,7 @@ from gumdp.jit.callback import python_reset, python_restore, python_step
 from gumdp.jit.random import advance, below, low, mix, unit
 from gumdp.jit.record import kernel, part, record, u64
 
+
 class TableRecord:
     """What tables have in common.
 

@@ -3,11 +3,11 @@
 Who decides is a record: a ``Rule`` here, or a search (``gumdp.search.loop.Search``). A decider answers
 
 ====================================================  =================================================================
-``commence()``                                         a trial begins
-``decide(setup, trials, points, number, t, stop)``     decide on step ``t`` of the first ``number`` of the ``trials``: the
-                                                       actions, and the generators afterwards, go to ``points``; returns
-                                                       a status
-``happened(a, key)``                                   action ``a`` was taken and led to the state of that key
+``commence(trials, k)``                                the k-th trial begins
+``decide(setup, trials, points, number, t, stop)``     decide on step ``t`` of the first ``number`` of the ``trials``:
+                                                       the actions, and the generators afterwards, go to ``points``;
+                                                       returns a status
+``happened(trials, k, a, key)``                        there, action ``a`` was taken and led to the state of that key
 ``simulates()``                                        whether deciding moves the model, so that it has to be put back
 ====================================================  =================================================================
 """
@@ -62,7 +62,7 @@ def start_place(draws, t):
 
 @part
 def rollout(setup, policy, running, s, length, t, until, end, pause):
-    """Play from state ``s`` at step ``t`` to ``until``, starting afresh at ``pause``, one horizon later, … before ``end``.
+    """Play from state ``s`` at step ``t`` to ``until``; before ``end``, start afresh at ``pause``, a horizon later, ….
 
     ``length`` is that of the path. Returns the state, the new length, and when the next episode begins.
     """
@@ -136,19 +136,19 @@ class Rule:
     def simulates(self):
         return False
 
-    def commence(self):
+    def commence(self, trials, k):
         return 0
 
     def decide(self, setup, trials, points, number, t, stop):
         model, objective, h, w = setup.model, setup.objective, t % setup.horizon, setup.weights[t]
         for k in range(number):
-            point, running = points[k], trials[k].running
-            rng = advance(point.rng)
-            a = self.policy.choose(model, objective, point.s, t, h, running, running.z_root, w, high(mix(rng)))
-            points[k] = Point(point.s, point.chance, rng, u64(a))
+            s, running, rng = points.s[k], trials.running[k], advance(points.rng[k])
+            a = self.policy.choose(model, objective, s, t, h, running, running.z_root, w, high(mix(rng)))
+            points.rng[k] = rng
+            points.action[k] = u64(a)
         return DONE
 
-    def happened(self, a, key):
+    def happened(self, trials, k, a, key):
         return 0
 
 
@@ -195,10 +195,10 @@ def play(setup, world, trials, at_once, seeds, values, stop):
     """Fill ``values[k]`` with the outcome of the trial of ``seeds[k]`` = (of the environment, of the decider).
 
     ``world`` is what really happens: ``Itself`` or ``Unknown``. ``trials`` are two ``Trial``s, which are played side by
-    side, ``at_once`` being 2, or the first of them alone.
-    The running occupancies must be empty, and are left so. Returns a status: STOPPED when ``stop[0]`` was set meanwhile.
+    side, ``at_once`` being 2, or the first of them alone. The running occupancies must be empty, and are left so.
+    Returns a status: STOPPED when ``stop[0]`` was set meanwhile.
     """
-    sides, first = cells(trials), 0
+    sides, first = cells(trials), np.int64(0)
     while first < values.size:
         if stop[0] != 0:
             return STOPPED
@@ -207,8 +207,9 @@ def play(setup, world, trials, at_once, seeds, values, stop):
         if status != DONE:
             return status
         for k in range(number):
-            values[first + k] = worth(setup.objective, sides[k].running)
-            wipe(setup.objective, sides[k].running)
+            running = sides.running[k]
+            values[first + k] = worth(setup.objective, running)
+            wipe(setup.objective, running)
         first += number
     return DONE
 
@@ -239,28 +240,27 @@ def start_of(world, seeds, k):
 def play_some(setup, world, trials, number, seeds, first, stop):
     """Play ``number`` trials, whose occupancies are left in ``running.root``; return a status."""
     model, objective, weights, horizon = setup
-    start = start_of(world, seeds, first)
+    decider, start = trials.decider[0], start_of(world, seeds, first)
     points = cells((start, start))
     for k in range(number):
         if k > 0:
             points[k] = start_of(world, seeds, first + k)
-        trials[k].decider.commence()
+        decider.commence(trials, k)
     end, t = u64(weights.size), u64(0)
     while t < end:
-        status = trials[0].decider.decide(setup, trials, points, number, t, stop)
+        status = decider.decide(setup, trials, points, number, t, stop)
         if status != DONE:
             return status
         w = weights[t]
         t += u64(1)
         for k in range(number):
-            decider, running = trials[k]
             s, chance, rng, a = points[k]
             chance = advance(chance)
             if decider.simulates():
                 s = world.restore(s)
             bits = mix(chance)
             before, s = s, world.step(s, a, bits)
-            commit_step(objective, running, model, before, a, s, bits, w)
+            commit_step(objective, trials.running[k], model, before, a, s, bits, w)
             if t < end and t % horizon == u64(0):
                 chance = advance(chance)
                 s = world.restore(world.reset(mix(chance)))
@@ -268,7 +268,7 @@ def play_some(setup, world, trials, number, seeds, first, stop):
                 status = world.teach(model, before, a, s)
                 if status != DONE:
                     return status
-            decider.happened(a, u64(model.key(s)))
+            decider.happened(trials, k, a, u64(model.key(s)))
             points[k] = Point(s, chance, rng, a)
     return DONE
 
@@ -279,4 +279,4 @@ def decide_once(setup, decider, running, s, t, rng, stop):
     trial, point = Trial(decider, running), Point(s, u64(0), u64(rng), u64(0))
     points = cells((point, point))
     decider.decide(setup, cells((trial, trial)), points, 1, u64(t), stop)
-    return points[0].rng, points[0].action
+    return points.rng[0], points.action[0]

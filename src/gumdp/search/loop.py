@@ -25,7 +25,7 @@ from gumdp.counts.running import arrive, leave, recall
 from gumdp.jit.cells import cells
 from gumdp.jit.random import advance, high, low, mix
 from gumdp.jit.record import kernel, part, record, shared, u64
-from gumdp.policies.play import DONE, NOT_A_NUMBER, STOPPED, Point, draw_ahead, rollout, rollout_both, widened
+from gumdp.policies.play import DONE, NOT_A_NUMBER, STOPPED, draw_ahead, rollout, rollout_both, widened
 from gumdp.search.backup import close_edge, note_return
 from gumdp.search.choose import recommended
 from gumdp.search.outcome import spread
@@ -47,15 +47,8 @@ class Rules(NamedTuple):
     floor: Any  # float64: no trial is worth less
 
 
-class Lane(NamedTuple):
-    """One of several searches that take turns."""
-
-    workspace: Any  # gumdp.search.tree.Workspace
-    rules: Any  # Rules
-
-
 class Task(NamedTuple):
-    """What a lane has to do."""
+    """What the search of one trial has to do."""
 
     root: Any  # the state to decide in
     rng: Any  # uint64: the generator
@@ -77,46 +70,53 @@ class Simulation(NamedTuple):
 
 
 @shared
-def search(setup, lanes, tasks, number, t0, stop):
-    """Run the iterations of the first ``number`` lanes, all at step ``t0``; return a status.
+def search(setup, trials, tasks, number, t0, stop):
+    """Do the tasks of the first ``number`` trials, all at step ``t0``; return a status.
 
-    An iteration goes down the tree, simulates the rest, and backs up what that is worth. Each lane does as if it were
-    alone, to the last bit. But the simulations of two lanes go on side by side, step by step: one step has to wait for
-    the one before it, and the processor has something else to do meanwhile.
+    An iteration goes down the tree, simulates the rest, and backs up what that is worth. Each trial is searched as if
+    it were alone, to the last bit. But the simulations of two trials go on side by side, step by step: a step has to
+    wait for the one before it, and the processor has something else to do meanwhile.
 
     A tree that is full grows no more, but still learns. A search whose root is closed is over.
     """
-    end = lanes[0].rules.leaf.final(u64(setup.weights.size), t0)
+    end = trials.decider.rules.leaf[0].final(u64(setup.weights.size), t0)
     for k in range(number):
-        if tasks[k].left >= 0:
-            get_ready(setup, lanes[k], tasks[k], t0)
+        if tasks.left[k] >= 0:
+            get_ready(setup, workspace_of(trials, k), trials.decider.rules[k], tasks[k], t0)
     none = u64(0)
-    nowhere = Simulation(widened(setup.model, tasks[0].root, False), none, none, none, none, np.int64(-1), none, 0.0, False)
+    s = widened(setup.model, tasks.root[0], False)
+    nowhere = Simulation(s, none, none, none, none, np.int64(-1), none, 0.0, False)
     simulations, lengths = cells((nowhere, nowhere)), cells((none, none))
     while True:
         if stop[0] != 0:
             return STOPPED
-        under_way = 0
+        under_way = np.int64(0)
         for k in range(number):
-            if tasks[k].left > 0 and is_open(lanes[k]):
-                simulations[k] = descend(setup, lanes[k], tasks[k], t0, end)
+            if tasks.left[k] > 0 and is_open(trials, k):
+                simulations[k] = descend(setup, workspace_of(trials, k), trials.decider.rules[k], tasks[k], t0, end)
                 under_way |= 1 << k
         if under_way == 0:
             return DONE
-        simulate(setup, lanes, simulations, lengths, under_way, end)
+        simulate(setup, trials, simulations, lengths, under_way, end)
         for k in range(number):
             if under_way & (1 << k):
-                task, one = tasks[k], simulations[k]
-                status, rng = conclude(setup, lanes[k], one, lengths[k], task.rng, t0, end)
-                tasks[k] = Task(task.root, rng, task.left - 1)
+                workspace, rules, rng = workspace_of(trials, k), trials.decider.rules[k], tasks.rng[k]
+                status, rng = conclude(setup, workspace, rules, simulations[k], lengths[k], rng, t0, end)
                 if status != DONE:
                     return status
+                tasks.rng[k] = rng
+                tasks.left[k] = tasks.left[k] - 1
 
 
 @part
-def get_ready(setup, lane, task, t0):
-    """A lane begins to search, or goes on."""
-    workspace, rules = lane
+def workspace_of(trials, k):
+    """What the search of the k-th trial changes as it goes."""
+    return Workspace(trials.running[k], trials.decider.tree[k], trials.decider.tables[k])
+
+
+@part
+def get_ready(setup, workspace, rules, task, t0):
+    """A search begins, or goes on."""
     tree = workspace.tree
     tree.label[0] = u64(setup.model.key(task.root))
     if tree.size[0] == 1:
@@ -127,19 +127,18 @@ def get_ready(setup, lane, task, t0):
 
 
 @part
-def is_open(lane):
-    """Whether a lane has anything left to find out."""
-    tree, rules = lane.workspace.tree, lane.rules
-    if tree.closed[0] == 0 and rules.incumbent.least() <= rules.floor:
-        close_root(tree, rules.incumbent)
-    return tree.closed[0] == 0
+def is_open(trials, k):
+    """Whether the search of the k-th trial has anything left to find out."""
+    closed, incumbent = trials.decider.tree.closed[k], trials.decider.rules.incumbent[k]
+    if closed[0] == 0 and incumbent.least() <= trials.decider.rules.floor[k]:
+        close_root(trials.decider.tree[k], incumbent)
+    return closed[0] == 0
 
 
 @part
-def descend(setup, lane, task, t0, end):
+def descend(setup, workspace, rules, task, t0, end):
     """Go down the tree to where it ends, and add a node there."""
     model, objective, weights, horizon = setup
-    workspace, rules = lane
     running, tree, _ = workspace
     rng, actions = task.rng, u64(tree.squares.size)
     tracking, lists, late = rules.leaf.tracks(), rules.known.lists(), running.counts.is_late()
@@ -196,26 +195,25 @@ def descend(setup, lane, task, t0, end):
 
 
 @part
-def simulate(setup, lanes, simulations, lengths, under_way, end):
+def simulate(setup, trials, simulations, lengths, under_way, end):
     """Play the simulations that are under way to the end: the one that is behind alone, then both side by side."""
     both, k = under_way == 3, under_way - 1
     if both:
-        k = 0 if simulations[0].t <= simulations[1].t else 1
-    one, other = simulations[k], simulations[1 - k]
-    until = other.t if both else end
-    policy, running = lanes[k].rules.leaf.guide(), lanes[k].workspace.running
-    s, length, pause = rollout(setup, policy, running, one.s, one.length, one.t, until, end, one.pause)
-    lengths[k] = length
+        k = 0 if simulations.t[0] <= simulations.t[1] else 1
+    until, start = simulations.t[1 - k] if both else end, simulations[k]
+    policy, running = trials.decider.rules.leaf[k].guide(), trials.running[k]
+    s, length, pause = rollout(setup, policy, running, start.s, start.length, start.t, until, end, start.pause)
     if both:
-        policy_too, running_too = lanes[1 - k].rules.leaf.guide(), lanes[1 - k].workspace.running
-        others = policy_too, running_too, other.s, other.length
-        lengths[k], lengths[1 - k] = rollout_both(setup, (policy, running, s, length), others, until, end, pause)
+        other = 1 - k
+        with_it = trials.decider.rules.leaf[other].guide(), trials.running[other], simulations.s[other]
+        one, two = (policy, running, s, length), (*with_it, simulations.length[other])
+        length, lengths[other] = rollout_both(setup, one, two, until, end, pause)
+    lengths[k] = length
 
 
 @part
-def conclude(setup, lane, one, length, rng, t0, end):
+def conclude(setup, workspace, rules, one, length, rng, t0, end):
     """Learn from a simulation that has come to its end; a status, and the generator of the next iteration."""
-    workspace, rules = lane
     value = rules.leaf.score(setup, workspace, (t0, one.t, end, one.pause), length, one.expected)
     if not np.isfinite(value):
         return NOT_A_NUMBER, rng
@@ -227,12 +225,12 @@ def conclude(setup, lane, one, length, rng, t0, end):
 
 
 @kernel
-def search_once(setup, lane, root, t0, iterations, rng, stop):
-    """``search`` in one lane, for calls from Python: a status, and the generator afterwards."""
+def search_once(setup, trial, root, t0, iterations, rng, stop):
+    """``search`` of one trial, for calls from Python: a status, and the generator afterwards."""
     task = Task(root, u64(rng), np.int64(iterations))
     tasks = cells((task, task))
-    status = search(setup, cells((lane, lane)), tasks, 1, u64(t0), stop)
-    return status, tasks[0].rng
+    status = search(setup, cells((trial, trial)), tasks, 1, u64(t0), stop)
+    return status, tasks.rng[0]
 
 
 @part
@@ -302,57 +300,57 @@ class Search:
     left: Any  # int64 [1]
     settles: bool  # whether a decision of such a trial is over when its visits can't change it
     reuse: bool  # keep the subtree of what happened
-    trees: Any  # (Tree, Tree): they take turns
-    side: Any  # int64 [1]: whose turn it is
+    tree: Any  # Tree
+    spare: Any  # another one, to copy the part that is kept into
     tables: Any  # Tables
 
     def simulates(self):
         return True
 
-    def commence(self):
-        clear(self.trees[self.side[0]])
-        self.rules.incumbent.drop()
-        self.left[0] = self.trial
+    def commence(self, trials, k):
+        clear(trials.decider.tree[k])
+        trials.decider.rules.incumbent[k].drop()
+        trials.decider.left[k][0] = self.trial
         return 0
 
     def decide(self, setup, trials, points, number, t, stop):
-        here = Lane(Workspace(trials[0].running, self.trees[0], self.tables), self.rules)
-        task, none = Task(points[0].s, u64(0), np.int64(0)), np.int64(0)
-        lanes, tasks, counts = cells((here, here)), cells((task, task)), cells((none, none))
+        task, none = Task(points.s[0], u64(0), np.int64(0)), np.int64(0)
+        tasks, counts = cells((task, task)), cells((none, none))
         portions = 1 if self.iterations > 0 else PORTIONS
         for k in range(number):
-            own, running = trials[k].decider, trials[k].running
-            tree = own.trees[own.side[0]]
-            counts[k] = share_of(own.left[0], own.shares[t]) if own.iterations == 0 else np.int64(own.iterations)
-            make_room(tree, counts[k])
+            tree, count = trials.decider.tree[k], np.int64(self.iterations)
+            if count == 0:
+                count = share_of(trials.decider.left[k][0], self.shares[t])
+            make_room(tree, count)
             forget(tree)
-            lanes[k] = Lane(Workspace(running, tree, own.tables), own.rules)
-            tasks[k] = Task(points[k].s, points[k].rng, none)
+            tasks[k] = Task(points.s[k], points.rng[k], none)
+            counts[k] = count
         for p in range(portions):
             for k in range(number):
-                if tasks[k].left >= 0:
-                    done = lanes[k].workspace.tree.size[2]
-                    tasks[k] = Task(tasks[k].root, tasks[k].rng, (counts[k] - done) // (portions - p))
-            status = search(setup, lanes, tasks, number, t, stop)
+                if tasks.left[k] >= 0:
+                    tasks.left[k] = (counts[k] - trials.decider.tree.size[k][2]) // (portions - p)
+            status = search(setup, trials, tasks, number, t, stop)
             if status != DONE:
                 return status
             for k in range(number):
-                tree = lanes[k].workspace.tree
+                tree = trials.decider.tree[k]
                 if is_settled(tree, self.settles, counts[k] - tree.size[2]):
-                    tasks[k] = Task(tasks[k].root, tasks[k].rng, np.int64(-1))
+                    tasks.left[k] = np.int64(-1)
         for k in range(number):
-            own, tree, point = trials[k].decider, lanes[k].workspace.tree, points[k]
-            own.left[0] -= tree.size[2]
-            rng = own.rules.outcome.between(tasks[k].rng)
-            points[k] = Point(point.s, point.chance, rng, u64(recommended(own.rules, tree)))
+            tree, rules = trials.decider.tree[k], trials.decider.rules[k]
+            trials.decider.left[k][0] -= tree.size[2]
+            points.rng[k] = rules.outcome.between(tasks.rng[k])
+            points.action[k] = u64(recommended(rules, tree))
         return DONE
 
-    def happened(self, a, key):
-        self.rules.incumbent.carry(a)
-        tree, spare = self.trees[self.side[0]], self.trees[1 - self.side[0]]
+    def happened(self, trials, k, a, key):
+        trials.decider.rules.incumbent[k].carry(a)
+        tree = trials.decider.tree[k]
         if self.reuse:
+            spare = trials.decider.spare[k]
             reroot(tree, spare, a, key)
-            self.side[0] = 1 - self.side[0]
+            trials.decider.tree[k] = spare
+            trials.decider.spare[k] = tree
         else:
             clear(tree)
         return 0

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from gumdp.counts.hashed import BoundCells
 from gumdp.distinct import distinct_bound
 from gumdp.errors import GumdpError
+from gumdp.jit.record import copied
 from gumdp.models.belief import Belief
 from gumdp.policies.base import Planner, Policy, Seeds, play_trials
 from gumdp.policies.fixed import lottery
@@ -96,6 +97,8 @@ class MCTS(Planner):
     >>> round(gumdp.run_trial(problem, gumdp.MCTS(iterations=50), seed=0).value, 3)
     0.023
     """
+
+    batch = LANES
 
     iterations: int | None
     time_limit: float | None
@@ -189,7 +192,7 @@ class MCTS(Planner):
             return None
         searcher = Searcher(self, problem, Budget.of(self, problem))
         sides = min(len(seeds), 1 if problem.model.interpreted or isinstance(problem.model, Belief) else LANES)
-        return play_trials(problem, [searcher.decider() for _ in range(sides)], seeds, stop)
+        return play_trials(problem, [copied(searcher.decider()) for _ in range(sides)], seeds, stop)
 
     def rules(self, problem: Problem) -> tuple[Rules, bool]:
         """The parts of the search for ``problem``, and whether trees are kept, with what tuning decides."""

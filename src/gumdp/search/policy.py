@@ -15,11 +15,10 @@ from gumdp.counts.running import RunningOccupancy
 from gumdp.errors import check_int
 from gumdp.jit.callback import original_errors, reraise
 from gumdp.jit.compiling import clock
-from gumdp.jit.record import copied
 from gumdp.models.compiled import next_state, start_state
 from gumdp.models.tabular import Tabular
 from gumdp.policies.base import Policy, not_finite
-from gumdp.policies.play import NOT_A_NUMBER, setup_of
+from gumdp.policies.play import NOT_A_NUMBER, Trial, setup_of
 from gumdp.policies.saving import arrays_in, put
 from gumdp.problem import Problem
 from gumdp.results import Decision
@@ -30,11 +29,10 @@ from gumdp.search.control_variate_kernels import NoControlVariate
 from gumdp.search.evidence import evidence_of, root_of
 from gumdp.search.incumbent import carry_once, share_plans
 from gumdp.search.leaf import Rollout
-from gumdp.search.loop import PORTIONS, Lane, Search, is_settled_once, search_once
+from gumdp.search.loop import PORTIONS, Search, is_settled_once, search_once
 from gumdp.search.outcome import between_once, spread
 from gumdp.search.tree import (
     Tree,
-    Workspace,
     bytes_per_node,
     clear,
     copy_tree,
@@ -70,6 +68,7 @@ class Searcher:
         self.settles = bool(by_visits and np.isinf(planner.tuned(problem).choice.commitment))
         self.tables = new_tables()
         self.rng = np.uint64(0)
+        self._left = np.zeros(1, np.int64)
         self.look: Callable[[int], None] | None = None  # called after each portion, with the iterations done
         self.resize(self._room(budget.most or START))
 
@@ -84,18 +83,17 @@ class Searcher:
             copy_tree(old, self.tree)
 
     def decider(self) -> Search:
-        """The search as the decider of whole trials, with memory of its own."""
-        budget = self.budget
+        """The search as kernels see it."""
         return Search(
-            rules=copied(self.rules),
-            iterations=budget.iterations or 0,
-            trial=budget.trial_iterations or 0,
-            shares=budget.shares,
-            left=np.zeros(1, np.int64),
+            rules=self.rules,
+            iterations=self.budget.iterations or 0,
+            trial=self.budget.trial_iterations or 0,
+            shares=self.budget.shares,
+            left=self._left,
             settles=self.settles,
             reuse=self.reuse,
-            trees=copied((self.tree, self.spare)),
-            side=np.zeros(1, np.int64),
+            tree=self.tree,
+            spare=self.spare,
             tables=self.tables,
         )
 
@@ -171,9 +169,8 @@ class Searcher:
         self, running: RunningOccupancy, state: Any, t: int, count: int, stop: NDArray[np.uint8]
     ) -> tuple[int, np.uint64]:
         """Run ``count`` more iterations of a decision; return the kernel's status and the generator's state."""
-        workspace = Workspace(running, self.tree, self.tables)
-        lane = Lane(workspace, self.rules)
-        status, rng = search_once(self.setup, lane, state, np.uint64(t), count, self.rng, stop)
+        trial = Trial(self.decider(), running)
+        status, rng = search_once(self.setup, trial, state, np.uint64(t), count, self.rng, stop)
         return status, np.uint64(rng)
 
     @original_errors()

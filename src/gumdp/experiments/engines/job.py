@@ -86,6 +86,7 @@ class Engine(Protocol):
 
     name: str
     portion: float  # seconds that a job should take, where trials are shorter
+    cores: int  # how many jobs can be worked on at the same time
 
     def play(self, jobs: Iterator[Job], arms: Sequence[Arm]) -> Iterator[Done | None]:
         """Take jobs one at a time, as many as can be worked on, and yield them as they end.
@@ -121,17 +122,27 @@ def gaps(done: Iterable[int], total: int) -> Iterator[range]:
 
 
 def cut(
-    index: int, progress: Progress, missing: Iterable[range], batch: int, portion: float, keep: tuple[str, ...]
+    index: int,
+    progress: Progress,
+    missing: Iterable[range],
+    batch: int,
+    portion: float,
+    keep: tuple[str, ...],
+    cores: int = 1,
 ) -> Iterator[Job]:
     """Jobs for the trials ``missing`` of an arm. Later jobs take more trials if the first ones were short.
 
-    The first ones are small whatever the planner: trials of a slow objective are not to be lost by the thousand.
+    The first ones are small whatever the planner: trials of a slow objective are not to be lost by the thousand. A
+    planner that plays two trials at a time gets two, as long as there are as many for each of the ``cores``.
     """
     for gap in missing:
         start = gap.start
         while start < gap.stop and progress.failed < GIVE_UP:
             each = progress.seconds / progress.done if progress.done else None
-            size = min(batch, FIRST) if each is None else max(1, int(portion / max(each, 1e-9)))
+            least = min(batch, 2) if gap.stop - start >= 2 * cores else 1
+            size = min(batch, FIRST) if batch > 2 else least
+            if each is not None:
+                size = max(least, int(portion / max(each, 1e-9)))
             stop = min(gap.stop, start + size)
             yield Job(index, progress.arm, range(start, stop), keep)
             start = stop

@@ -34,7 +34,7 @@ class Local:
     portion = 0.05
 
     def __init__(self, workers: int | None = None, code: Code | None = None) -> None:
-        self.workers = os.cpu_count() or 1 if workers is None else check_int("workers", workers, 1, MOST)
+        self.cores = os.cpu_count() or 1 if workers is None else check_int("workers", workers, 1, MOST)
         self.code = code or Code()
         self._build_cache = BuildCache()
         self._stop = np.zeros(1, np.uint8)
@@ -46,12 +46,12 @@ class Local:
         """Yield jobs as they end. The main thread stays interruptible: Ctrl-C stops the others first."""
         running: set[Future[Done]] = set()
         more = True
-        scout = Scout(arms if self.workers > 1 else [], self._prepare)  # one worker has its core to itself
-        pool = ThreadPoolExecutor(self.workers)
+        scout = Scout(arms if self.cores > 1 else [], self._prepare)  # one worker has its core to itself
+        pool = ThreadPoolExecutor(self.cores)
         with self._compiling, scout:
             try:
                 while more or running:
-                    while more and len(running) < QUEUE * self.workers:
+                    while more and len(running) < QUEUE * self.cores:
                         job = next(jobs, None)
                         more = job is not None
                         if job is not None:
@@ -89,7 +89,7 @@ class Local:
             return Done(job)
         if not job.trials:  # what a bound compiles must not keep the searches from compiling
             with self._at(job.arm.problem_label, "bounding"):
-                return self._do(job, apart=self.workers > 1 or self._build_cache.interpreted(job.arm))
+                return self._do(job, apart=self.cores > 1 or self._build_cache.interpreted(job.arm))
         try:
             compiled = self._build_cache.compiled(job.arm)
         except BaseException as error:  # of a problem that a user wrote; Ctrl-C comes to the main thread only
