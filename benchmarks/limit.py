@@ -14,7 +14,6 @@ import numpy as np
 import gumdp
 from gumdp.jit.random import advance, below, high, low, mix
 from gumdp.jit.record import kernel, record, u64
-from gumdp.models.table_kernels import draw_limits
 
 
 @record
@@ -43,9 +42,7 @@ def rows_of(model: Any) -> Any:
     """The model that the limit simulates: a table as its rows, any other as it is."""
     if not isinstance(model, gumdp.Tabular):
         return model.compiled()
-    limits = np.empty(model.probabilities.size, np.uint32)
-    draw_limits(model.offsets, model.probabilities, limits)
-    return Rows(model.shape[1], model.offsets.astype(np.uint32), model.successors, limits)
+    return Rows(model.shape[1], model.offsets.astype(np.uint32), model.successors, model.limits())
 
 
 @kernel

@@ -71,15 +71,13 @@ class OneOf(Belief):
     @functools.cached_property
     def _stacked(self) -> dict[str, Any]:
         """The tables, one after another."""
-        compiled = [table.compiled() for table in self.tables]
-        parts = [getattr(record, "table", record) for record in compiled]
-        sizes = np.cumsum([0, *(part.successors.size for part in parts)])
-        offsets = np.concatenate([part.offsets.astype(np.int64) + n for part, n in zip(parts, sizes, strict=False)])
+        sizes = np.cumsum([0, *(table.successors.size for table in self.tables)])
+        offsets = np.concatenate([table.offsets + n for table, n in zip(self.tables, sizes, strict=False)])
         return {
             "stride": self.shape[0] * self.shape[1] + 1,
             "offsets": offsets.astype(np.uint32) if sizes[-1] < 2**32 else offsets,
-            "successors": np.concatenate([part.successors for part in parts]),
-            "limits": np.concatenate([part.limits for part in parts]),
+            "successors": np.concatenate([table.successors for table in self.tables]),
+            "limits": np.concatenate([table.limits() for table in self.tables]),
             "probabilities": np.concatenate([table.probabilities for table in self.tables]),
         }
 

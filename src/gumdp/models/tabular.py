@@ -136,10 +136,15 @@ class Tabular(Model):
         counts = np.concatenate([[0], np.cumsum(self.available.sum(axis=1))])
         return MaskedTable(table, choices, counts, self.available.ravel().copy())
 
-    def _table(self, *start: Any) -> Any:
-        """The rows as kernels see them."""
+    def limits(self) -> NDArray[np.uint32]:
+        """The inclusive upper ends of the 32-bit draws that lead to each successor."""
         limits = np.empty(self.probabilities.size, np.uint32)
         draw_limits(self.offsets, self.probabilities, limits)
+        return limits
+
+    def _table(self, *start: Any) -> Any:
+        """The rows as kernels see them."""
+        limits = self.limits()
         rows, longest = self.offsets.size - 1, int(np.diff(self.offsets).max())
         shift = (longest - 1).bit_length()
         if rows << shift > max(PADDED, 2 * limits.size):

@@ -11,8 +11,8 @@ A leaf value answers
 ``tracks()``                                        whether the statistics of the running occupancy are to be followed
 ``depart(setup, workspace, s, span, length)``       a simulation leaves the tree in state ``s`` with ``length`` entries
                                                    on its path; ``span`` = (t0, t, end, pause): the steps of the
-                                                   decision, of the leaf, of the end, and at which the next episode begins.
-                                                   Returns a number to remember until it is scored
+                                                   decision, of the leaf, of the end, and at which the next episode
+                                                   begins. Returns a number to remember until it is scored
 ``guide()``                                         the policy by which it then goes on to the end
 ``score(setup, workspace, span, length, number)``   what it is worth then. The running occupancy is that of the root
                                                    again.
