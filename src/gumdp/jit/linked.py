@@ -8,9 +8,7 @@ of it, and the kernel that it is linked into is optimised once.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -18,7 +16,6 @@ import numba
 from llvmlite.binding import Linkage  # type: ignore[import-untyped]
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
-from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.core.untyped_passes import InlineClosureLikes, MakeFunctionToJitFunction
 
@@ -47,7 +44,6 @@ class Need(NamedTuple):
 
 
 _shared: dict[Any, Need] = {}  # by library
-SELDOM = (20_000, 20, 1000)  # new objects, and collections of the younger ones, before there is a collection
 WRAPPER = "_ZN7cpython"  # how the names of functions begin that unpack arguments from Python
 
 
@@ -159,18 +155,6 @@ class LinkedCompiler(QuickCompiler):
 OPTIONS = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": LinkedCompiler}
 
 
-@contextmanager
-def seldom_collected() -> Iterator[None]:
-    """Garbage is collected seldom: a compiler makes millions of objects that it keeps, looked at again and again."""
-    with global_compiler_lock:  # one thread at a time compiles
-        before = gc.get_threshold()
-        gc.set_threshold(*SELDOM)
-        try:
-            yield
-        finally:
-            gc.set_threshold(*before)
-
-
 class Part(CPUDispatcher):  # type: ignore[misc]
     """A function for kernels. Called from Python it is compiled once more, as any other."""
 
@@ -196,10 +180,6 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
     @property
     def _numba_type_(self) -> Any:
         return self.part._numba_type_
-
-    def compile(self, sig: Any) -> Any:
-        with seldom_collected():
-            return super().compile(sig)
 
 
 class Shared(Kernel):
