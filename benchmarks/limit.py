@@ -61,6 +61,23 @@ def bare(model, start, n, steps, rng):
     return last
 
 
+@kernel
+def bare_both(model, start, n, steps, rng):
+    """``bare``, two rollouts side by side, step by step."""
+    last, other = u64(0), mix(rng)
+    for _ in range(n // 2):
+        s, s_too = start, start
+        t = u64(0)
+        while t < steps:
+            rng, other = advance(rng), advance(other)
+            bits, bits_too = mix(rng), mix(other)
+            s = model.step(s, model.pick(s, high(bits)), bits)
+            s_too = model.step(s_too, model.pick(s_too, high(bits_too)), bits_too)
+            t += u64(1)
+        last += u64(model.cell(s)) + u64(model.cell(s_too))
+    return last
+
+
 SOURCE = """
 #include <stdint.h>
 uint64_t bare(const uint32_t *offsets, const int32_t *successors, const uint32_t *limits, uint64_t actions,

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 import gumdp
-from benchmarks.limit import bare, in_c, rows_of, start_of
+from benchmarks.limit import bare, bare_both, in_c, rows_of, start_of
 from benchmarks.timing import best
 from gumdp.counts.running import new_running
-from gumdp.jit.record import copied
+from gumdp.jit.cells import cells
+from gumdp.jit.record import copied, kernel, u64
 from gumdp.policies.play import Itself, Trial, play
 from gumdp.search.budget import Budget
+from gumdp.search.loop import Task, search
 from gumdp.search.policy import Searcher
 from gumdp.search.tree import clear
 
@@ -22,6 +24,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "docs" / "guide"
 
 ITERATIONS = 4000
 PROBLEMS = ("m1-entropy", "frozenlake-entropy", "taxi-entropy", "mountaincar-entropy")
+
+
+@kernel
+def search_both(setup, trials, root, iterations, rngs, stop):
+    """A decision of two searches side by side, both at the first step in ``root``."""
+    tasks = cells((Task(root, u64(rngs[0]), np.int64(iterations)), Task(root, u64(rngs[1]), np.int64(iterations))))
+    return search(setup, cells(trials), tasks, 2, u64(0), stop)
 
 
 class Bench:
@@ -57,6 +66,17 @@ class Bench:
         """The rollouts of ``at_root``, bare."""
         bare(self.rows, self.start, self.iterations, np.uint64(self.problem.steps), np.uint64(7))
 
+    def bare_root_both(self) -> None:
+        """The same, two side by side."""
+        bare_both(self.rows, self.start, self.iterations, np.uint64(self.problem.steps), np.uint64(7))
+
+    def two_roots(self) -> None:
+        """Two decisions at the first step, side by side."""
+        for side in self.sides:
+            clear(side.decider.tree)
+        rngs = np.array([7, 11], np.uint64)
+        search_both(self.searcher.setup, self.sides, self.start, self.iterations, rngs, self.stop)
+
     def bare_trial(self) -> None:
         """The rollouts of ``whole_trial``, bare."""
         for left in range(self.problem.steps, 0, -1):
@@ -67,8 +87,8 @@ def against_limit(name: str, repeats: int) -> dict[str, Any]:
     """The paper's search and ours at the root and over a trial, with the limit taken in the same rounds."""
     problem = gumdp.zoo.load(name)
     paper, ours = Bench(problem, gumdp.MCTS.paper(ITERATIONS)), Bench(problem, gumdp.MCTS(ITERATIONS))
-    root = {"paper": paper.at_root, "ours": ours.at_root, "bare": paper.bare_root}
-    trials = {"paper": paper.whole_trial, "ours": ours.whole_trial, "bare": paper.bare_trial}
+    root = {"paper": paper.at_root, "ours": ours.at_root, "bare": paper.bare_root, "both": paper.bare_root_both}
+    trials = {"paper": paper.whole_trial, "two": paper.two_trials, "ours": ours.whole_trial, "bare": paper.bare_trial}
     if isinstance(problem.model, gumdp.Tabular) and (c := in_c(paper.rows)):
         start = int(paper.start)
         root["C"] = lambda: c(start, ITERATIONS, problem.steps, 7)
@@ -80,8 +100,10 @@ def against_limit(name: str, repeats: int) -> dict[str, Any]:
         "bare_us": times["bare"] / ITERATIONS * 1e6,
         "bare_ns_a_step": times["bare"] / ITERATIONS / problem.steps * 1e9,
         "ratio_root": times["paper"] / times["bare"],
+        "ratio_bare_both": times["both"] / times["bare"],
         "trial_seconds": trial["paper"],
         "ratio_trial": trial["paper"] / trial["bare"],
+        "ratio_two_trials": trial["two"] / 2.0 / trial["bare"],
         "ours_us_an_iteration": times["ours"] / ITERATIONS * 1e6,
         "ours_to_paper_root": times["ours"] / times["paper"],
         "ours_to_paper_trial": trial["ours"] / trial["paper"],
@@ -89,7 +111,7 @@ def against_limit(name: str, repeats: int) -> dict[str, Any]:
     if "C" in times:
         row["c_us"] = times["C"] / ITERATIONS * 1e6
         row["ratio_root_to_c"] = times["paper"] / times["C"]
-        row["ratio_trial_to_c"] = trial["paper"] / trial["C"]
+        row["ratio_two_trials_to_c"] = trial["two"] / 2.0 / trial["C"]
     return row
 
 

@@ -327,10 +327,10 @@ class Expected(Unfollowed):
     def tracks(self):
         return self.inner.tracks()
 
-    def estimate(self, setup, workspace, s, span, length, rng):
+    def depart(self, setup, workspace, s, span, length):
         running, t = workspace.running, span[1]
         if t == span[2]:
-            return self.inner.estimate(setup, workspace, s, span, length, rng)
+            return self.inner.depart(setup, workspace, s, span, length)
         entries = u64(running.d.size)
         states = u64(running.counts.pairs) // u64(running.counts.actions)
         first = (t * states + u64(setup.model.cell(s))) * entries
@@ -338,5 +338,16 @@ class Expected(Unfollowed):
         while i < entries:
             running.d[i] += self.future[first + i]
             i += u64(1)
-        value, _ = settle(setup.objective, running, entries)
-        return value, rng
+        return 0.0
+
+    def goes_on(self):
+        return False
+
+    def guide(self):
+        return self.inner.guide()
+
+    def score(self, setup, workspace, span, length, number):
+        if span[1] == span[2]:
+            return self.inner.score(setup, workspace, span, length, number)
+        value, _ = settle(setup.objective, workspace.running, u64(workspace.running.d.size))
+        return value

@@ -81,8 +81,8 @@ VERBS = {  # what kernels may ask of a record, with the number of arguments
     "commence": 2, "decide": 6, "happened": 4, "simulates": 0, "teach": 4,
     # parts of a search: see gumdp.search.loop
     "ready": 4, "width": 1, "select": 8, "notes": 0, "chance": 4, "draw": 4, "onward": 2, "between": 1,
-    "prepare": 4, "final": 2, "foresee": 5, "look_back": 4, "luck_of": 1, "depart": 5, "guide": 0, "score": 5,
-    "back_up": 6, "recommend": 2,
+    "prepare": 4, "final": 2, "foresee": 5, "look_back": 4, "luck_of": 1, "depart": 5, "goes_on": 0, "guide": 0,
+    "score": 5, "back_up": 6, "recommend": 2,
     "lists": 0, "lists_last": 0, "possible": 2, "number": 3, "probability": 4, "another": 5,
     "holds": 0, "record_from": 1, "keep": 4, "due": 1, "alter": 3, "varying": 0, "admits": 2, "least": 0, "value_of": 1,
     "carry": 1, "drop": 0,

@@ -13,7 +13,8 @@ A leaf value answers
                                                    on its path; ``span`` = (t0, t, end, pause): the steps of the
                                                    decision, of the leaf, of the end, and at which the next episode
                                                    begins. Returns a number to remember until it is scored
-``guide()``                                         the policy by which it then goes on to the end
+``goes_on()``                                       whether it then goes on to the end,
+``guide()``                                         and by which policy
 ``score(setup, workspace, span, length, number)``   what it is worth then. The running occupancy is that of the root
                                                    again.
 =================================================  ====================================================================
@@ -62,6 +63,9 @@ class Rollout:
         self.incumbent.record_from(t - t0)
         return self.control.expectation(setup.objective, workspace.running, setup.weights, t0, s, t, length)
 
+    def goes_on(self):
+        return True
+
     def guide(self):
         return self.policy
 
@@ -103,6 +107,9 @@ class Truncated:
     def depart(self, setup, workspace, s, span, length):
         return self.inner.depart(setup, workspace, s, span, length)
 
+    def goes_on(self):
+        return self.inner.goes_on()
+
     def guide(self):
         return self.inner.guide()
 
@@ -135,6 +142,9 @@ class Ahead(Unfollowed):
 
     def depart(self, setup, workspace, s, span, length):
         return 0.0
+
+    def goes_on(self):
+        return True
 
     def guide(self):
         return self.policy

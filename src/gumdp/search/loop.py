@@ -94,10 +94,12 @@ def search(setup, trials, tasks, number, t0, stop):
         for k in range(number):
             if tasks.left[k] > 0 and is_open(trials, k):
                 simulations[k] = descend(setup, workspace_of(trials, k), trials.decider.rules[k], tasks[k], t0, end)
+                lengths[k] = simulations.length[k]
                 under_way |= 1 << k
         if under_way == 0:
             return DONE
-        simulate(setup, trials, simulations, lengths, under_way, end)
+        if trials.decider.rules.leaf[0].goes_on():
+            simulate(setup, trials, simulations, lengths, under_way, end)
         for k in range(number):
             if under_way & (1 << k):
                 workspace, rules, rng = workspace_of(trials, k), trials.decider.rules[k], tasks.rng[k]
@@ -190,7 +192,8 @@ def descend(setup, workspace, rules, task, t0, end):
         node = u64(child)
     tree.size[1] = max(tree.size[1], np.int64(depth))
     expected = rules.leaf.depart(setup, workspace, s, (t0, t, end, pause), length)
-    chance = draw_ahead(running.draws, chance, t, end, pause, horizon)
+    if rules.leaf.goes_on():
+        chance = draw_ahead(running.draws, chance, t, end, pause, horizon)
     return Simulation(s, t, pause, depth, length, leaf, chance, expected, varied)
 
 
