@@ -295,12 +295,12 @@ def test_a_planner_is_certified_and_bounded_along_the_run(tab: Tab) -> None:
     tab.wait(f"{WATCH}.steps.length === 1")
     tab.run(f"{WATCH}.$.proofSeconds.value = '2'")
     tab.click("#prove")
-    tab.wait(f"Number.isFinite({WATCH}.steps[0].floor)")
+    tab.wait(f"Number.isFinite({WATCH}.steps[0].floor) && !{WATCH}.due")  # and drawn
     assert tab.run("document.getElementById('proof-words').textContent").startswith("No policy is below")
     tab.run(f"{WATCH}.$.certifyTrials.value = '8'")
     tab.click("#certify")
-    tab.wait(f"{WATCH}.certificate && {WATCH}.certificate.phase === 'end'")
-    words = tab.wait("document.getElementById('proof-words').textContent")
+    tab.wait(f"{WATCH}.certificate && {WATCH}.certificate.phase === 'end' && !{WATCH}.due")
+    words = tab.run("document.getElementById('proof-words').textContent")
     assert words.startswith("With 99 % confidence MCTS(iterations=20) is within")
     assert "8 trials" in words
     assert tab.run(f"{WATCH}.$.proof.ariaLabel").startswith("Between")
