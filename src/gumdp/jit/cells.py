@@ -1,7 +1,8 @@
 """A few values of one type side by side in memory, which kernels reach by number: trials that take turns in one loop.
 
 A tuple would do, but Numba copies all of it whenever a number that is not a constant picks one. Here only what is asked
-for is loaded: ``cells[k]`` is the k-th value, ``cells.tree.visits[k]`` one field of it.
+for is loaded: ``cells[k]`` is the k-th value, ``cells.tree.visits[k]`` one field of it. Arrays in cells are those of
+whoever called the kernel: cells keep no count of who uses them, so that no kernel may return one.
 """
 
 from __future__ import annotations
