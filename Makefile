@@ -69,7 +69,10 @@ coverage: $(TOOLS)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --cov --cov-report=term --cov-report=html:build/coverage $(TESTS)
 	@echo "build/coverage/index.html"
 
+# gymcts asks for a matplotlib that is too old for us, and needs none to search.
 bench: $(READY)
+	@$(INSTALL) --editable '.[bench]' || echo "Packages to compare with can't be installed; without them"
+	@$(INSTALL) --no-deps 'gymcts>=1.5' || echo "gymcts can't be installed; without it"
 	$(BIN)/python -m benchmarks
 
 # Trials that are there already are kept. Those whose time counts are played one at a time: each has the machine to itself.
