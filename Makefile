@@ -12,7 +12,7 @@ READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
 # pip would translate to byte code on one core, other packages' tests too.
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
-BYTECODE = $(BIN)/python -m compileall -q -j $(JOBS) -x '[/\\]tests?[/\\]' $(VENV)/lib >/dev/null || true
+BYTECODE = $(BIN)/python -W ignore -m compileall -q -j $(JOBS) -x '[/\\]tests?[/\\]' $(VENV)/lib >/dev/null || true
 
 .PHONY: help run test test-thorough test-slow test-all chaos coverage bench study docs figures lint format clean
 

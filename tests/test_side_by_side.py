@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import gumdp
+from gumdp.jit.ahead import fetch
 from gumdp.jit.cells import cells
 from gumdp.jit.random import mix_all, mixed, next_rng
 from gumdp.jit.record import copied, kernel, part, record, u64
@@ -277,3 +278,17 @@ def test_a_long_row_among_many_short_ones_is_not_padded_for() -> None:
     assert compiled.limits.size == 2 * states - 1 + states
     table[0, 0] = np.eye(states)[1]
     assert isinstance(gumdp.Tabular(table).compiled(), Table)
+
+
+@kernel
+def asked_for(array, i):
+    """An entry that is fetched before it is read."""
+    fetch(array, i)
+    return array[i]
+
+
+def test_asking_for_memory_early_changes_nothing() -> None:
+    array = np.arange(5, dtype=np.int32)
+    assert asked_for(array, u64(3)) == asked_for.py_func(array, u64(3)) == 3
+    assert array.tolist() == [0, 1, 2, 3, 4]
+    assert any("prefetch" in code for code in asked_for.inspect_asm().values())

@@ -13,7 +13,7 @@ import operator
 from collections.abc import Iterator
 from typing import Any
 
-from llvmlite import ir  # type: ignore[import-untyped]
+from llvmlite import ir
 from numba.core import cgutils
 from numba.core import types as numba_types
 from numba.core.datamodel import models, register_default

@@ -13,7 +13,7 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 import numba
-from llvmlite.binding import Linkage  # type: ignore[import-untyped]
+from llvmlite.binding import Linkage
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher

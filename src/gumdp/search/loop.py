@@ -29,7 +29,7 @@ from gumdp.policies.play import DONE, NOT_A_NUMBER, STOPPED, draw_ahead, rollout
 from gumdp.search.backup import close_edge, note_return
 from gumdp.search.choose import recommended
 from gumdp.search.outcome import spread
-from gumdp.search.tree import Workspace, clear, find, forget, grow, make_room, reroot
+from gumdp.search.tree import Workspace, clear, find, forget, grow, look_at, make_room, reroot
 
 PORTIONS = 8  # a decision that may end early looks up so often
 
@@ -190,6 +190,7 @@ def descend(setup, workspace, rules, task, t0, end):
             leaf = grow(tree, edge, label, low(mix(bits)))
             break
         node = u64(child)
+        look_at(tree, node)
     tree.size[1] = max(tree.size[1], np.int64(depth))
     expected = rules.leaf.depart(setup, workspace, s, (t0, t, end, pause), length)
     if rules.leaf.goes_on():

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gumdp.jit.ahead import fetch
 from gumdp.jit.record import copy_to, kernel, part, u64
 
 
@@ -214,6 +215,16 @@ def find(tree, edge, label):
     while node >= 0 and tree.label[u64(node)] != label:
         node = tree.sibling[u64(node)]
     return node
+
+
+@part
+def look_at(tree, node):
+    """``node`` comes next: have what is known of it fetched."""
+    edge = node * u64(tree.squares.size)
+    fetch(tree.visits, edge)
+    fetch(tree.mean, edge)
+    fetch(tree.child, edge)
+    fetch(tree.plays, node)
 
 
 @kernel
