@@ -261,6 +261,7 @@ def walk(**options) -> gumdp.Simulator:
     )  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_a_simulator_with_a_mask_never_takes_what_is_not_allowed():
     model = walk(allowed=lambda x, a: a == 1 if x[0] < 2.0 else a != 2)
     assert (model.actions((0.0,)), model.actions((3.0,))) == ([1], [0, 1])

@@ -62,6 +62,7 @@ def test_trees_on_several_threads_share_the_states_to_come_back_to(blackjack: gu
     np.testing.assert_array_equal(one.actions, two.actions)
 
 
+@pytest.mark.thorough
 def test_search_beats_chance_on_blackjack(blackjack: gumdp.Problem) -> None:
     random = gumdp.evaluate(blackjack, gumdp.Random(), trials=300, seed=0)
     search = gumdp.evaluate(blackjack, gumdp.MCTS(iterations=15), trials=8, seed=0)

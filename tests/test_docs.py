@@ -35,6 +35,8 @@ MARKS = {
                 "guide/experiments",
                 "guide/learning",
                 "guide/own-planner",
+                "guide/planning",
+                "guide/studio",
                 "guide/worlds",
             )
         ),

@@ -106,6 +106,7 @@ def test_a_search_plans_on_hashed_observations():
     assert gumdp.run_trial(problem, gumdp.MCTS(iterations=5), seed=0).value == pytest.approx(-np.log(8))
 
 
+@pytest.mark.thorough
 def test_nothing_is_proved_by_how_many_cells_the_model_has_where_a_function_makes_others():
     stay_or_go = gumdp.Simulator(lambda x, a: (x[0] + a,), (0.0,), lambda x: 0, cells=1, actions=2)
     cells = gumdp.Hashed(lambda x: int(x[0]))

@@ -91,6 +91,7 @@ def test_whichever_limit_comes_first_ends_the_search():
     assert policy.act(0).iterations == 20
 
 
+@pytest.mark.thorough
 def test_several_episodes_restart_the_world():
     problem = gumdp.Problem(M1.model, gumdp.Entropy(), 0.9, 5, episodes=3)
     trial = gumdp.run_trial(problem, MCTS(30), seed=0)

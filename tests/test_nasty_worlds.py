@@ -259,6 +259,7 @@ def returns(model: Any, env: Any) -> tuple[float, float]:
     return simulated.totals["pay"], paid
 
 
+@pytest.mark.thorough
 def test_wrappers_that_change_rewards_change_what_is_planned_for() -> None:
     def make() -> Any:
         return gymnasium.wrappers.TransformReward(Ring(), lambda pay: 10.0 - pay)

@@ -321,6 +321,7 @@ def test_bad_options_are_named(option, value):
 # --- convergence where the cost is not convex ---
 
 
+@pytest.mark.thorough
 def test_the_good_path_that_looks_bad_is_found():
     """A needle: means point away from it. Three thousand iterations find it; the former search stays far from it."""
     table = np.random.default_rng(1).dirichlet(np.ones(2), size=(2, 3))
