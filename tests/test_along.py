@@ -6,6 +6,8 @@ import pytest
 import gumdp
 from gumdp.bounds.along import Along
 
+pytestmark = pytest.mark.thorough  # most of its time is compiling
+
 NOISE = 2e-5  # a bound may stay 1e-5 of the objective's range below the best one, twice
 
 

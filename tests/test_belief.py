@@ -388,6 +388,7 @@ def test_the_bound_of_candidates_is_the_mean_of_their_optima() -> None:
     assert weights @ optima < gumdp.solve_exact(problem).value
 
 
+@pytest.mark.thorough
 def test_a_certificate_holds_for_a_belief() -> None:
     problem = gumdp.Problem(tied()[0], gumdp.normalized(gumdp.Entropy()), 1.0, 5)
     found = gumdp.certify(problem, gumdp.Greedy(), trials=200, time_limit=0.5)

@@ -149,6 +149,7 @@ def test_plan_as_json_has_the_trial(run) -> None:
     assert data["decisions"] == []
 
 
+@pytest.mark.thorough
 def test_plan_with_search_has_its_evidence(run) -> None:
     args = ("plan", "m1-entropy", "--set", "horizon=5", "--iterations", "20")
     decisions = as_json(run(*args, "--json"))["decisions"]

@@ -15,6 +15,8 @@ from gumdp.bounds.history_tree import JensenTree
 from gumdp.bounds.separable import NotSeparable, Separable
 from test_bounds import KINDS, optimum, random_problem
 
+pytestmark = pytest.mark.thorough  # most of its time is compiling
+
 MORE = {
     "target": lambda shape, rng: gumdp.Target(rng.integers(0, 3, size=shape), float(rng.uniform(0.2, 1.5))),
     "variance": lambda shape, rng: gumdp.MeanVariance(rng.uniform(-1, 2, size=shape), float(rng.uniform(0.1, 3))),
@@ -152,7 +154,6 @@ def test_where_steps_weigh_the_same_the_grid_loses_nothing() -> None:
         assert exact - 1e-5 < made.bound(4000) < exact + 1e-12
 
 
-@pytest.mark.thorough
 def test_it_begins_at_jensens_bound_or_above_and_rises() -> None:
     problem = gumdp.zoo.load("frozenlake-entropy", horizon=12)
     tree = JensenTree(problem)
@@ -310,7 +311,6 @@ def test_who_follows_the_value_of_a_single_statistic_is_optimal() -> None:
     assert policy.act(0).action == int(np.nanargmin(gumdp.Dual(0).start(problem).act(0).values))
 
 
-@pytest.mark.thorough
 def test_the_planner_on_the_value_function_is_better_than_the_greedy_one() -> None:
     problem = gumdp.zoo.load("frozenlake-entropy", horizon=25)
     dual, greedy = (gumdp.evaluate(problem, p, trials=300, seed=0) for p in (gumdp.Dual(40), gumdp.Greedy()))

@@ -147,6 +147,7 @@ class Dice(Ring):
         self.x = (self.x + 1 + self.draw()) % SIZE
 
 
+@pytest.mark.thorough
 def test_functions_are_copied_with_what_they_see_around_them() -> None:
     env = Closing()
     model = gumdp.from_gymnasium(env)
@@ -302,6 +303,7 @@ def test_vectors_of_rewards_are_found_where_nothing_says_so() -> None:
     assert trial.totals["time"] == 6.0
 
 
+@pytest.mark.thorough
 def test_one_number_of_a_wrapper_is_not_taken_for_two() -> None:
     class First(gymnasium.RewardWrapper):
         reward_space = gymnasium.spaces.Box(0.0, 7.0, (2,))

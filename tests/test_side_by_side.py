@@ -135,6 +135,7 @@ def interpreted(script: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.thorough
 def test_compiled_and_interpreted_trials_and_cells_agree_to_the_last_bit() -> None:
     assert interpreted("import test_side_by_side as t; print(*t.hexes(), sep='\\n')") == hexes()
 
@@ -262,7 +263,8 @@ def one_long_row(states: int, actions: int) -> np.ndarray:
 MASK = np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1], [1, 0, 1], [1, 0, 0]], bool)
 
 
-@pytest.mark.parametrize("mask", [None, pytest.param(MASK, marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("mask", [None, MASK])
 def test_padded_rows_and_rows_of_any_length_lead_to_the_same_states(mask: Any, monkeypatch: Any) -> None:
     table, kinds, found = one_long_row(5, 3), [], []
     for most in (tabular.PADDED, 0):

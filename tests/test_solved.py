@@ -15,6 +15,8 @@ from gumdp import MCTS, GumdpError
 from gumdp.search.incumbent import new_incumbent
 from gumdp.search.tree import new_tree
 
+pytestmark = pytest.mark.thorough  # most of its time is compiling
+
 SAFE = {"randomness": 1.0, "reuse": True, "commitment": math.inf}  # without tuning
 
 
@@ -321,7 +323,6 @@ def test_bad_options_are_named(option, value):
 # --- convergence where the cost is not convex ---
 
 
-@pytest.mark.thorough
 def test_the_good_path_that_looks_bad_is_found():
     """A needle: means point away from it. Three thousand iterations find it; the former search stays far from it."""
     table = np.random.default_rng(1).dirichlet(np.ones(2), size=(2, 3))
@@ -362,7 +363,6 @@ def least_by_hand(table, phi, weights, t=0, s=0, z=(0.0, 0.0)) -> float:
     )
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("k", range(6))
 def test_amounts_that_depend_on_the_next_state_are_proved_too(k):
     """Every sequence of 3 actions and outcomes, by hand; the search has a budget of as many."""

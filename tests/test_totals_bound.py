@@ -102,6 +102,7 @@ def test_the_bound_is_below_the_optimum_where_nothing_is_left_to_chance() -> Non
     assert jensen + 0.005 < bound.value <= 1.0690985717449
 
 
+@pytest.mark.thorough
 def test_the_adversarial_problem_is_known_to_three_digits() -> None:
     bound = lower_bound(gumdp.zoo.load("m3-adversarial"), "totals", nodes=10_000, time_limit=60.0)
     assert 1.0569 < bound.value < 1.0573  # where the value without any rounding to the safe side converges

@@ -7,6 +7,8 @@ import pytest
 
 import gumdp
 
+pytestmark = pytest.mark.thorough  # most of its time is compiling
+
 FORMER = {"bonus": "logarithmic", "backup": "mean", "solve": False}  # so that iterations go on where all is known
 PLAIN = {"rollout": "uniform", "paired": False, "even": False, "ordered": False, "control_variate": False, **FORMER}
 
@@ -73,7 +75,6 @@ def test_the_first_try_is_the_cheapest_action(seed):
         assert set(np.flatnonzero(decision.visits)) == set(np.argsort(cost[0])[:iterations])
 
 
-@pytest.mark.thorough
 def test_as_long_as_all_returns_are_equal_the_search_looks_everywhere():
     """A target that random play never meets: nothing to scale exploration to, and no reason to prefer an action."""
     model = gumdp.Tabular(np.ones((1, 4, 1)), start=0)
