@@ -314,6 +314,7 @@ print("RAY_AUTH_TOKEN" in os.environ)
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs /proc")
 def test_a_cluster_that_is_started_here_listens_to_this_machine_alone() -> None:
     answer = subprocess.run([sys.executable, "-c", LISTENING], capture_output=True, text=True, timeout=120)
+    assert answer.returncode == 0, answer.stderr
     first, second = answer.stdout.splitlines()
     assert first == "['0000000000000000FFFF00000100007F', '0100007F'] token 64", answer.stderr
     assert second == "False"
